@@ -1,0 +1,3 @@
+module github.com/smol-machines/smol-go
+
+go 1.26.8
