@@ -1,6 +1,6 @@
 module github.com/smol-machines/smol-go
 
-go 1.26.8
+go 1.26
 
 require (
 	github.com/coder/websocket v1.8.15 // indirect
