@@ -78,7 +78,9 @@ type ExecRequest struct {
 
 // ExecResult is how a command on the fleet's own wire ended.
 type ExecResult struct {
-	ExitCode       int
+	// ExitCode is 0 to 255; 128+n for a death by signal n, 124 when Timeout ended the command.
+	ExitCode int
+	// Stdout and Stderr are the whole output.
 	Stdout, Stderr []byte
 }
 

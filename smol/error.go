@@ -15,12 +15,12 @@ type Code string
 // The codes. The comment names the sentinel that errors.Is also matches.
 const (
 	CodeNotFound         Code = "not_found"         // ErrNotFound; fs.ErrNotExist for files of a machine
-	CodeExists           Code = "already_exists"    // ErrExists
+	CodeExists           Code = "already_exists"    // ErrExists: the name is taken
 	CodeConflict         Code = "conflict"          // ErrConflict: wrong state, busy
 	CodeInvalid          Code = "invalid"           // ErrInvalid: an argument the library or the fleet refuses
-	CodeUnauthenticated  Code = "unauthenticated"   // ErrUnauthenticated
+	CodeUnauthenticated  Code = "unauthenticated"   // ErrUnauthenticated: no token, or one that is not accepted
 	CodePermissionDenied Code = "permission_denied" // ErrPermission and fs.ErrPermission
-	CodeRateLimited      Code = "rate_limited"      // ErrRateLimited
+	CodeRateLimited      Code = "rate_limited"      // ErrRateLimited: too many requests; see RetryAfter
 	CodeUnavailable      Code = "unavailable"       // ErrUnavailable: cannot connect, cut off, overloaded
 	CodeUnsupported      Code = "unsupported"       // errors.ErrUnsupported
 	CodeInternal         Code = "internal"          // the service failed; no sentinel

@@ -26,7 +26,7 @@ type Info struct {
 	// Ports are the published ports, Mounts the mounted host directories.
 	Ports  []Port
 	Mounts []Mount
-	// Labels are the fleet's labels.
+	// Labels are what a fleet that has labels keeps with the machine.
 	Labels map[string]string
 	// Branchable reports whether [Machine.Branch] can use the machine as its source.
 	Branchable bool

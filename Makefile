@@ -1,0 +1,67 @@
+# The two commands a newcomer needs are `make demo` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+GO    ?= go
+TOOL  := $(GO) tool -modfile=tools/go.mod
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# The race detector needs a C compiler.
+RACE  := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
+FUZZTIME ?= 30s
+ROUNDS   ?= 20
+
+.PHONY: help demo test check fmt vet lint cross generate generated bench fuzz soak tools cover setup
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: ## install what the sandbox needs and is missing (Debian and Ubuntu, as root); else say what
+	@.ci/setup
+
+demo: setup ## borrow a machine, run a real module's test suite in it, give the machine back
+	@mkdir -p bin && $(GO) build -o bin/ ./cmd/... ./examples/walkthrough
+	@bin/smolsim run -- bin/walkthrough $(DEMOFLAGS)
+
+test: setup ## run every test, with the race detector where there is a C compiler
+	$(GO) test $(RACE) -timeout 15m ./...
+
+check: fmt vet lint generated cross test ## everything that must hold before a change lands
+
+fmt:
+	@out=$$($(TOOL) gofumpt -l -extra $$(git ls-files '*.go' | grep -v '/zz_')); [ -z "$$out" ] || { echo "not gofumpt-formatted:"; echo "$$out"; exit 1; }
+
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags bench ./bench/...
+
+lint:
+	$(TOOL) staticcheck -checks all,-ST1000,-ST1003,-ST1016,-ST1020,-ST1021,-ST1022,-ST1023 ./...
+
+cross: ## build and vet for every system
+	@for p in $(PLATFORMS); do echo "build and vet $$p"; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... && \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./...; done
+
+generate: ## write the generated files anew
+	$(GO) generate ./...
+
+generated: ## check that the generated files are those that generate writes
+	@before=$$(git ls-files -s -m -o --exclude-standard | sort | sha256sum; git diff | sha256sum); $(GO) generate ./...; \
+	 after=$$(git ls-files -s -m -o --exclude-standard | sort | sha256sum; git diff | sha256sum); \
+	 [ "$$before" = "$$after" ] || { echo "generated files are not up to date; run make generate"; git status --short; exit 1; }
+
+bench: setup ## measure, and hold the bounds on time and memory
+	$(GO) test -tags bench -count=1 -timeout 30m -v ./bench/...
+
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@for pkg in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
+	  echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+soak: setup ## run repeated tests ROUNDS (20) times their usual count
+	$(GO) test $(RACE) -count=1 -timeout 2h $$($(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "github.com/smol-machines/smol-go/internal/rounds"}}{{$$p}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "github.com/smol-machines/smol-go/internal/rounds"}}{{$$p}}{{end}}{{end}}' ./...) -smol.rounds=$(ROUNDS)
+
+tools: ## build the pinned tools into the build cache
+	@for t in gofumpt staticcheck oapi-codegen; do $(TOOL) -n $$t >/dev/null; done
+
+cover: ## coverage of the library by all tests
+	$(GO) test -coverprofile=coverage.out -coverpkg=./smol/...,./internal/... ./...
+	$(GO) tool cover -func=coverage.out | tail -1
