@@ -39,7 +39,7 @@ type Boot struct {
 	Mounts []Mount
 }
 
-// Mount shows the host directory Source at the guest path Target.
+// Mount shows the host directory Source at the guest path Target, refusing writes if ReadOnly.
 type Mount struct {
 	Source, Target string
 	ReadOnly       bool
