@@ -90,6 +90,9 @@ type Command struct {
 	// WaitOutput bounds how long Process.Wait waits for output still held open by children after the command itself ended: negative: for
 	// ever (a bare machine), zero: not at all.
 	WaitOutput time.Duration
+	// Tied ends the command, with its process group, when the process that called Start goes away, however it went: a guest whose machines
+	// outlive their server watches the connection. Without it the command lives until it ends or the machine does.
+	Tied bool
 }
 
 // Process is a command that was started, in a session and process group of its own.
@@ -103,6 +106,44 @@ type Process interface {
 	Signal(sig int) error
 	// Resize changes the size of its terminal.
 	Resize(rows, cols int) error
+}
+
+// Reach says which processes a kill is for.
+type Reach int
+
+// The reaches of a kill.
+const (
+	// ReachGroup is the command's process group.
+	ReachGroup Reach = iota
+	// ReachSelf is the command alone; what it started lives on.
+	ReachSelf
+	// ReachTree is the command and every descendant of it, in whatever session.
+	ReachTree
+)
+
+// Controlled is implemented by a [Process] of a guest that has real processes. Without it a process ends when Wait returns, and a kill is
+// for its group.
+type Controlled interface {
+	// Exited is closed when the command itself has ended; output held open by its children may still come.
+	Exited() <-chan struct{}
+	// Kill sends SIGKILL.
+	Kill(Reach) error
+}
+
+// Configured is implemented by an [Instance] whose image says what a command sees by default.
+type Configured interface {
+	// Config is never changed while the instance runs.
+	Config() Config
+}
+
+// Config is what an image says of the commands run in it. Its zero value says nothing.
+type Config struct {
+	// Env is the image's environment, NAME=value.
+	Env []string
+	// Dir is its working directory, User its user.
+	Dir, User string
+	// Argv is its own command, entry point first.
+	Argv []string
 }
 
 // Errors of guests.
