@@ -1,0 +1,10 @@
+// Package api holds the descriptions of the services' HTTP interfaces that this project wrote for itself. The types in internal/wire are
+// generated from them; corrections.md lists where they depart from what the services publish.
+package api
+
+import _ "embed"
+
+// Local is the OpenAPI document of the local machine service, as YAML.
+//
+//go:embed local.yaml
+var Local []byte
