@@ -4,7 +4,14 @@ package api
 
 import _ "embed"
 
+//go:generate go run -C ../tools ./specjson ../api/local.yaml ../api/zz_local.gen.json
+
 // Local is the OpenAPI document of the local machine service, as YAML.
 //
 //go:embed local.yaml
 var Local []byte
+
+// LocalJSON is [Local] as JSON.
+//
+//go:embed zz_local.gen.json
+var LocalJSON []byte
