@@ -5,19 +5,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log"
 	"os"
 
 	"go.yaml.in/yaml/v3"
 )
 
 func main() {
+	log.SetFlags(0)
+	log.SetPrefix("specjson: ")
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: specjson IN.yaml OUT.json")
-		os.Exit(2)
+		log.Fatal("usage: specjson IN.yaml OUT.json")
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "specjson:", err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 

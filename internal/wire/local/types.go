@@ -63,7 +63,7 @@ type CreateMachineRequest struct {
 
 // MachineInfo describes a machine. Its numbers are wider than the wire's, so that a newer server's still fit.
 type MachineInfo struct {
-	// Name is the machine's name.
+	// Name is what identifies the machine.
 	Name string `json:"name"`
 	// State is what the machine does; values that are not listed must be expected.
 	State State `json:"state"`
