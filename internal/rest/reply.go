@@ -1,0 +1,120 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+const (
+	defaultLimit = 16 << 20
+	// prealloc is how much an announced length is believed.
+	prealloc = 1 << 20
+	// errorLimit is how much of an error's body is looked at: more than any service sends, less than hurts.
+	errorLimit = 256 << 10
+)
+
+// decode reads a JSON answer. An answer that is cut off or is no JSON leaves open what the service did, so it has no status.
+func (r *Request) decode(ctx context.Context, resp *http.Response, out any) error {
+	limit := r.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	var buf bytes.Buffer
+	if n := resp.ContentLength; n > 0 {
+		buf.Grow(int(min(n, prealloc)) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return r.transportError(ctx, err)
+	case int64(buf.Len()) > limit:
+		return r.fail(smol.CodeUnknown, fmt.Sprintf("reply is larger than %d bytes", limit), nil)
+	}
+	if err := json.Unmarshal(buf.Bytes(), out); err != nil {
+		return r.fail(smol.CodeUnknown, "reply is not understood: "+describe(resp.StatusCode, resp.Header.Get("Content-Type"), buf.Bytes()), err)
+	}
+	return nil
+}
+
+// errorOf makes the error of a response that is not a success, and closes its body.
+func (c *Client) errorOf(ctx context.Context, r *Request, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, errorLimit))
+	_ = resp.Body.Close()
+	if err != nil && ctx.Err() != nil {
+		return r.transportError(ctx, err)
+	}
+	// A body that is cut off says as much as arrived: the status is certain.
+	e := Decode(resp.StatusCode, resp.Header.Get("Content-Type"), body)
+	e.Op, e.Machine, e.Path = r.Op, r.Machine, r.File
+	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
+	if c.requestID != "" {
+		e.RequestID = clean(resp.Header.Get(c.requestID), 128)
+	}
+	return e
+}
+
+// transportError says why there is no (whole) answer. The error of the caller's own context stays what it is.
+func (r *Request) transportError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return r.contextError(ctx)
+	}
+	var known *smol.Error
+	if errors.As(err, &known) { // from the dialler or a body
+		e := *known
+		e.Op, e.Machine, e.Path = r.Op, r.Machine, r.File
+		return &e
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	message := ""
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		message = "connection was cut before the reply was complete"
+	}
+	return r.fail(smol.CodeUnavailable, message, err)
+}
+
+// ContextError returns the error of ctx, which has ended, and what it cut short. Its cause is reachable too.
+func (r *Request) contextError(ctx context.Context) error {
+	what := strings.TrimSpace(r.Op + " " + r.Machine)
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return fmt.Errorf("smol: %s: %w", what, cause)
+	}
+	return fmt.Errorf("smol: %s: %w: %w", what, err, cause)
+}
+
+// Broken says that a body that was being read broke off with err, in terms of r.
+func (r *Request) Broken(ctx context.Context, err error) error { return r.transportError(ctx, err) }
+
+func (r *Request) fail(code smol.Code, message string, err error) *smol.Error {
+	return &smol.Error{Op: r.Op, Machine: r.Machine, Path: r.File, Code: code, Message: message, Err: err}
+}
+
+// describe is what can be said about a body that is not what it should be: status, type and its beginning.
+func describe(status int, contentType string, body []byte) string {
+	text := strconv.Itoa(status)
+	if name := http.StatusText(status); name != "" {
+		text += " " + name
+	}
+	if typ, _, err := mime.ParseMediaType(contentType); err == nil {
+		text += ", " + typ
+	}
+	if snippet := clean(string(body[:min(len(body), 4*shortText)]), shortText); snippet != "" {
+		text += ": " + snippet
+	}
+	return text
+}
