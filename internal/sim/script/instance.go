@@ -32,6 +32,7 @@ type instance struct {
 	tree   *Tree
 	booted time.Time
 	gate   gate
+	files  fileOps
 	jobs   jobs
 	// keepers write down how jobs end.
 	keepers sync.WaitGroup
@@ -47,7 +48,7 @@ type instance struct {
 func newInstance(g *maker, b *sim.Boot, tree *Tree) *instance {
 	return &instance{
 		maker: g, dir: b.Dir, name: b.Name, tree: tree, booted: time.Now(), nextPID: 2, running: map[*process]bool{},
-		idle: make(chan struct{}), done: make(chan struct{}),
+		files: fileOps{tree: tree}, idle: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 

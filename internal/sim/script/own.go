@@ -1,6 +1,25 @@
 package script
 
-import "context"
+import (
+	"context"
+	"fmt"
 
-// own returns how the library's own script in argv is answered, or nil if it is another command.
-func (i *instance) own(*Call) func(context.Context) int { return nil }
+	"github.com/smol-machines/smol-go/internal/guest"
+)
+
+// own returns how the library's own script in the argv of c is answered, or nil if it is another command.
+func (i *instance) own(c *Call) func(context.Context) int {
+	if r, ok := guest.ParseFile(c.Argv); ok {
+		return func(context.Context) int {
+			reply, err := i.files.do(r)
+			if err != nil {
+				fmt.Fprintln(c.Stderr, err)
+			}
+			if _, err := c.Stdout.Write(reply.Encode()); err != nil {
+				return 1
+			}
+			return 0
+		}
+	}
+	return nil
+}

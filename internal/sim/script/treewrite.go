@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 )
 
 // Mkdir makes one directory.
@@ -72,6 +73,11 @@ func (t *Tree) Rename(oldname, newname string) error {
 // Chmod sets the permission bits of a file; Windows knows only the one that forbids writing.
 func (t *Tree) Chmod(name string, perm fs.FileMode) error {
 	return t.change("chmod", name, true, func(p place) error { return p.root.Chmod(p.rel, perm) })
+}
+
+// Chtimes sets when a file was last changed.
+func (t *Tree) Chtimes(name string, at time.Time) error {
+	return t.change("chtimes", name, true, func(p place) error { return p.root.Chtimes(p.rel, at, at) })
 }
 
 // WriteFile replaces what the file name holds, making the file with perm if there is none.
