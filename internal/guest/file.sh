@@ -1,0 +1,179 @@
+export LC_ALL=C QUOTING_STYLE=literal
+unset CDPATH GLOBIGNORE GLOBSORT TAR_OPTIONS
+umask 077
+f= n=
+trap '[ -z "$f$n" ] || rm -f $f ${n:+"$n"}' EXIT
+F='%f %u %g %s %Y %y/%n/%N'
+end() { printf 'smolfs1 %s\n' "$*"; exit; }
+need() { for t; do command -v "$t" >/dev/null || end notool "$t"; done; }
+there() { [ -e "$1" ] || [ -L "$1" ]; }
+barred() {
+  d=$1
+  while d=${d%/*}; [ -n "$d" ] && ! [ -e "$d" ]; do :; done
+  d=${d:-/}
+  [ -d "$d" ] || end notdir
+  [ -x "$d" ] && { [ -z "$2" ] || [ -w "$d" ]; } || end perm
+}
+gone() { barred "$1"; [ -e "$1" ] && end fail; end noent; }
+regular() {
+  [ -e "$1" ] || gone "$1"
+  [ -d "$1" ] && end isdir
+  [ -f "$1" ] || end special
+  [ -r "$1" ] || end perm
+}
+enter() {
+  [ -e "$1" ] || gone "$1"
+  [ -d "$1" ] || end notdir
+  cd -P "$1" 2>/dev/null && [ -r . ] || end perm
+}
+parents() {
+  [ -d "$1" ] || (umask 022; mkdir -p "$1") || { barred "$1/" w; end fail; }
+  [ -w "$1" ] && [ -x "$1" ] || end perm
+}
+staged() {
+  w=
+  while [ $# -gt 0 ]; do f="$f $1" w="$w $2"; shift 2; done
+  g=$(stat -c %s $f 2>/dev/null)
+  [ " $(echo $g)" = "$w" ] || end size $g
+}
+glue() {
+  set -- $f
+  s=$1
+  shift
+  [ $# = 0 ] || { cat "$@" >>"$s" && rm -f "$@" || end fail; f=$s; }
+}
+mounted() { while read -r _ _ _ _ q _; do [ "$q" = "$1" ] && return; done </proc/self/mountinfo; false; }
+commit() {
+  t=$1 m=$2 o= k=0
+  while [ -L "$t" ]; do
+    k=$((k + 1))
+    [ $k -le 40 ] && l=$(readlink -n "$t" && echo x) || end loop
+    case $l in /*) t=${l%x} ;; *) t=${t%/*}/${l%x} ;; esac
+  done
+  [ -d "$t" ] && end isdir
+  if [ -e "$t" ]; then
+    [ -f "$t" ] || end special
+    [ -w "$t" ] || end perm
+    o=$(stat -c '%a %u:%g' "$t") || end fail
+    [ "$m" = - ] && m=${o% *}
+    o=${o#* }
+  elif [ "$m" = - ]; then m=644
+  fi
+  parents "${t%/*}/"
+  n=${t%/*}/.smol-${s##*/} p=$s
+  [ -O "$s" ] || { p=$n; cat "$s" >"$n" && rm -f "$s" || end fail; }
+  [ -z "$o" ] || chown "$o" "$p" || end perm
+  chmod "$m" "$p" || end fail
+  [ "$p" = "$n" ] || mv -f "$s" "$n" || end fail
+  mv -f "$n" "$t" || { mounted "$t" && cat "$n" >"$t" && chmod "$m" "$t" && rm -f "$n"; } || end fail
+  f= n=
+}
+entries() {
+  set --
+  for e in * .[!.]* ..?*; do
+    case $e in '*' | '.[!.]*' | '..?*') there "$e" || continue ;; esac
+    set -- "$@" "$e"
+    [ $# -lt 128 ] || { stat -c "$F" -- "$@"; set --; }
+  done
+  [ $# = 0 ] || stat -c "$F" -- "$@"
+  echo end
+}
+part() {
+  if [ "$2" = 0 ]; then head -c "$3" "$1"
+  else dd if="$1" bs=65536 skip=$(($2 / 65536)) 2>/dev/null | tail -c +$(($2 % 65536 + 1)) | head -c "$3"
+  fi
+}
+cut() {
+  i=$(stat -L -c '%s %d:%i' "$1") && z=${i% *} r=$3 || end fail
+  if [ "$z" -gt 0 ]; then
+    l=$((z - $2))
+    [ $l -ge 0 ] || l=0
+    [ $r -ge 0 ] && [ $r -le $l ] || r=$l
+  fi
+  if [ -n "$5" ] && [ $r -gt $4 ]; then
+    [ $r -le $6 ] || r=$6
+    part "$1" $2 $r >"$5" || end fail
+    end staged $i $r
+  fi
+  [ $r -le $4 ] || end big $i
+  printf 'smolfs1 ok %s\n' "$i"
+  part "$1" $2 $r
+}
+op=$1
+shift
+case $op in
+base)
+  for b; do
+    d=$b/.files
+    [ -d "$d" ] || { (umask 022; mkdir -p "$b") && mkdir "$d"; } || [ -d "$d" ] || continue
+    [ -O "$d" ] && true >"$d/$$" && rm -f "$d/$$" || continue
+    command -v find >/dev/null && find "$d" -type f -mtime +0 -exec rm -f {} +
+    end ok "$b"
+  done 2>/dev/null
+  end nobase
+  ;;
+join) need stat; staged "$@"; glue; f=; end ok ;;
+commit) need stat readlink; t=$1 m=$2; shift 2; staged "$@"; glue; commit "$t" "$m"; end ok ;;
+append) need base64; printf %s "$2" | base64 -d >>"$1" || end fail; end ok ;;
+drop) rm -f "$1"*; end ok ;;
+cut) need stat dd tail head; regular "$1"; cut "$@" ;;
+stat)
+  need stat
+  case $2 in follow) i=$(stat -L -c "$F" "$1" && echo x) ;; *) i=$(stat -c "$F" "$1" && echo x) ;; esac || gone "$1"
+  printf 'smolfs1 ok\n%s' "${i%x}"
+  ;;
+list)
+  need stat head
+  enter "$1"
+  if [ -n "$2" ]; then entries >"$2" || end fail; end ok; fi
+  { printf 'smolfs1 ok\n'; entries; } | head -c 8388608
+  ;;
+mkdir)
+  [ -d "$1" ] && end ok
+  there "$1" && end notdir
+  (umask $3; mkdir -p "$1") || { barred "$1" w; end fail; }
+  [ "$2" = - ] || chmod $2 "$1" || end fail
+  end ok
+  ;;
+remove)
+  p=$1
+  there "$p" || { barred "$p"; [ "$2" = all ] && end ok; end noent; }
+  if [ "$2" = all ]; then rm -rf "$p"
+  elif [ -d "$p" ] && ! [ -L "$p" ]; then rmdir "$p"
+  else rm -f "$p"
+  fi && end ok
+  [ -w "${p%/*}/" ] || end perm
+  if [ -d "$p" ] && [ "$2" != all ]; then for e in "$p"/* "$p"/.[!.]* "$p"/..?*; do there "$e" && end notempty; done; fi
+  end fail
+  ;;
+tar)
+  need tar stat
+  [ -e "$1" ] || gone "$1"
+  [ -d "$1" ] || end file
+  s=$2
+  enter "$1"
+  h=$(pwd -P) b=$(cd -P "${s%/*}/.." && pwd -P)
+  case $b in "$h"/*) x=${b#"$h"/}/ p=.; set -- ;; *) x=; set -- . ;; esac
+  while [ -n "$x" ]; do
+    c=$p/${x%%/*}
+    for e in "$p"/.[!.]* "$p"/..?*; do there "$e" && [ "$e" != "$c" ] && set -- "$@" "$e"; done
+    case $x in
+    .*) for e in "$p"/*; do ! there "$e" || set -- "$@" "$p"/*; break; done ;;
+    *) for e in "$p"/*; do there "$e" && [ "$e" != "$c" ] && set -- "$@" "$e"; done ;;
+    esac
+    p=$c x=${x#*/}
+  done
+  if [ $# -gt 0 ]; then tar -cf "$s" "$@"; else head -c 1024 /dev/zero >"$s"; fi
+  c=$?
+  end ok $(stat -c %s "$s") $c
+  ;;
+untar)
+  need tar stat
+  t=$1
+  shift
+  staged "$@"
+  parents "$t/"
+  cat $f | tar -xpof - -C "$t" || end fail
+  end ok
+  ;;
+esac
