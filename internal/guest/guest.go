@@ -17,8 +17,12 @@ const (
 	BaseFallback  = "/var/tmp/.smol"
 )
 
-// MaxArgs is how many bytes of argv and environment go into the exec itself; above it they go to the machine as a file first.
-const MaxArgs = 96 << 10
+const (
+	// MaxArgs is how many bytes of argv and environment go into the exec itself; above it they go to the machine as a file first.
+	MaxArgs = 96 << 10
+	// MaxArg is the most bytes of one argument, or of one NAME=value, that Linux takes.
+	MaxArg = 128<<10 - 1
+)
 
 // State is what a job is doing.
 type State string
@@ -32,27 +36,34 @@ const (
 	Signaled State = "signaled"
 	// Lost: whoever was to write down the end is gone, and the end is not written down.
 	Lost State = "lost"
+	// Ready is the state of the reply to a [Setup].
+	Ready State = "ready"
 )
 
 // Start asks the machine to run a command detached from the exec and to wait a little for it. Starting an id that exists
 // starts nothing: it is a poll of that job from its beginning.
 type Start struct {
-	// ID names the job: letters, digits, '-' and '_'.
+	// ID names the job: letters, digits, '-' and '_', at most 128. See [NewID].
 	ID string
 	// Bases are the candidates for the base, best first.
 	Bases []string
-	// Argv is the command, Env is added to its environment as NAME=value, over what was stored in the machine.
+	// Argv is the command, Env is added to its environment as NAME=value, over what was stored in the machine. The command
+	// further finds SMOL_JOB=ID in its environment.
 	Argv, Env []string
-	// Dir is the working directory. Empty: the stored one, else that of the exec.
+	// Dir is the working directory. Empty: the stored one, else that of the exec. A command whose directory cannot be entered
+	// exits with 126 and says "cd: ..." on its standard error.
 	Dir string
 	// Stdin is a file of the machine, which is removed once it has been opened. Empty: the null device.
 	Stdin string
 	// Timeout ends the command with everything it started. Zero: none.
 	Timeout time.Duration
-	// Ack names jobs whose output has been read and whose files may go.
+	// Ack names jobs whose output has been read and whose files may go. A job that runs is left alone.
 	Ack []string
 	// View says what to wait for and how much of the output to return.
 	View View
+
+	// args and script are the files that hold argv and environment, or the text of a sh -c, of a start read back by Parse.
+	args, script string
 }
 
 // View says what to wait for and how much output to return.
@@ -86,11 +97,18 @@ type Signal struct {
 	Signal string
 }
 
-// Setup makes the base and stores env and directory for every later command, replacing what was stored.
+// Setup makes the base and stores env and directory for every later command, replacing what was stored. With a nil Env and
+// without a Dir it only makes the base, which shows that commands can run in the machine.
 type Setup struct {
 	Bases []string
 	Env   map[string]string
 	Dir   string
+}
+
+// File is a file that has to be in the machine before an exec. The runner removes it.
+type File struct {
+	Path string
+	Data []byte
 }
 
 // Reply is what the runner answered.
@@ -102,7 +120,7 @@ type Reply struct {
 	StdoutSize, StderrSize int64
 	// Started and Ended are readings of the machine's uptime clock. Ended is the present for a job that runs.
 	Started, Ended time.Duration
-	// Base is the base in use; the job's files are in Base/ID.
+	// Base is the base in use; the job's files are Base/ID.* there, its output Base/ID.out and Base/ID.err.
 	Base string
 	// Stdout and Stderr are the parts returned.
 	Stdout, Stderr Part
@@ -126,8 +144,11 @@ var (
 	ErrNoShell = errors.New("the machine has no POSIX shell")
 	// ErrNoJob: there is no job of that id.
 	ErrNoJob = errors.New("no such job")
-	// ErrNoBase: none of the bases can be written.
+	// ErrNoBase: none of the bases can be written, or their disks are full. No command has been run.
 	ErrNoBase = errors.New("no directory in the machine can be written for the command's files")
+	// ErrShort: the reply ends before the output that it announces, because it was cut on its way or because somebody
+	// truncated the file meanwhile. A poll can be repeated.
+	ErrShort = errors.New("the reply of the machine is cut short")
 	// ErrNotText: an argument is not UTF-8 or holds a NUL byte, which no wire carries. The error names it.
-	ErrNotText = errors.New("not UTF-8 text")
+	ErrNotText = errors.New("not UTF-8 text without NUL")
 )

@@ -1,0 +1,151 @@
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The first line of a reply is
+//
+//	smol1 STATE CODE STDOUT-SIZE STDERR-SIZE STARTED ENDED BASE
+//
+// with "-" for what there is not, or "smol1 error WORD". The bytes that the sizes and the view announce follow.
+const replyFields = 8
+
+// faults are the words after "smol1 error".
+var faults = map[string]error{"nojob": ErrNoJob, "nobase": ErrNoBase}
+
+// ParseReply reads what the runner wrote to the standard output of an exec whose request had that view; a [Signal] and a [Setup] have
+// the zero view. It returns [ErrNoShell] if that is not the runner's reply, [ErrNoJob], [ErrNoBase] or [ErrShort].
+func ParseReply(stdout []byte, v View) (*Reply, error) {
+	line, body, ok := bytes.Cut(stdout, []byte("\n"))
+	words := strings.Split(string(line), " ")
+	if !ok || words[0] != Name {
+		return nil, ErrNoShell
+	}
+	if len(words) == 3 && words[1] == "error" {
+		if err := faults[words[2]]; err != nil {
+			return nil, err
+		}
+	}
+	r, err := parseHeader(words)
+	if err != nil {
+		return nil, fmt.Errorf("%w: reply %.100q: %w", ErrNoShell, line, err)
+	}
+	if err := r.frame(body, &v); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func parseHeader(words []string) (*Reply, error) {
+	if len(words) != replyFields {
+		return nil, fmt.Errorf("%d fields", len(words))
+	}
+	r := &Reply{State: State(words[1]), Base: words[7]}
+	var errs [5]error
+	switch r.State {
+	case Running, Lost, Ready:
+	case Exited, TimedOut, Signaled:
+		r.Code, errs[0] = strconv.Atoi(words[2])
+	default:
+		return nil, fmt.Errorf("unknown state %q", words[1])
+	}
+	r.StdoutSize, errs[1] = parseSize(words[3])
+	r.StderrSize, errs[2] = parseSize(words[4])
+	r.Started, errs[3] = parseTime(words[5])
+	r.Ended, errs[4] = parseTime(words[6])
+	return r, errors.Join(errs[:]...)
+}
+
+func parseSize(s string) (int64, error) {
+	n, err := strconv.ParseUint(s, 10, 63)
+	return int64(n), err
+}
+
+// parseTime reads a time, or "-" for one that is not known.
+func parseTime(s string) (time.Duration, error) {
+	if s == "-" {
+		return 0, nil
+	}
+	d, ok := parseSeconds(s)
+	if !ok {
+		return 0, fmt.Errorf("%q is not a time", s)
+	}
+	return d, nil
+}
+
+// frame cuts the body into the two parts.
+func (r *Reply) frame(body []byte, v *View) error {
+	for _, s := range []struct {
+		part   *Part
+		offset int64
+		size   int64
+	}{{&r.Stdout, v.Stdout, r.StdoutSize}, {&r.Stderr, v.Stderr, r.StderrSize}} {
+		n, head, dropped := v.cut(s.offset, s.size)
+		*s.part = Part{Offset: s.offset, Head: int(head), Dropped: dropped}
+		if n > int64(len(body)) {
+			return ErrShort
+		}
+		s.part.Data, body = body[:n:n], body[n:]
+	}
+	return nil
+}
+
+// cut says how many bytes of a stream of that size are returned from the offset on, and how many are left out after how many.
+func (v *View) cut(offset, size int64) (n, head, dropped int64) {
+	n = size - offset
+	switch {
+	case n <= 0:
+		return 0, 0, 0
+	case n <= v.Budget:
+		return n, 0, 0
+	case v.Clip:
+		return v.Budget, v.Budget * 2 / 3, n - v.Budget
+	}
+	return v.Budget, 0, 0
+}
+
+// Cut sets the sizes and parts of r from the whole streams as the view asks, for guests that answer in Go.
+func (r *Reply) Cut(stdout, stderr []byte, v View) {
+	r.StdoutSize, r.Stdout = int64(len(stdout)), v.part(v.Stdout, stdout)
+	r.StderrSize, r.Stderr = int64(len(stderr)), v.part(v.Stderr, stderr)
+}
+
+func (v *View) part(offset int64, whole []byte) Part {
+	n, head, dropped := v.cut(offset, int64(len(whole)))
+	p := Part{Offset: offset, Head: int(head), Dropped: dropped}
+	if dropped == 0 {
+		p.Data = whole[min(offset, int64(len(whole))):][:n]
+		return p
+	}
+	p.Data = append(p.Data, whole[offset:offset+head]...)
+	p.Data = append(p.Data, whole[int64(len(whole))-(n-head):]...)
+	return p
+}
+
+// Encode returns the reply as the runner writes it, for guests that answer in Go. Times are cut to hundredths of a second.
+func (r *Reply) Encode() []byte {
+	code := "-"
+	if r.State == Exited || r.State == TimedOut || r.State == Signaled {
+		code = strconv.Itoa(r.Code)
+	}
+	out := fmt.Appendf(nil, "%s %s %s %d %d %s %s %s\n", Name, r.State, code, r.StdoutSize, r.StderrSize,
+		seconds(r.Started.Truncate(tick)), seconds(r.Ended.Truncate(tick)), r.Base)
+	return append(append(out, r.Stdout.Data...), r.Stderr.Data...)
+}
+
+// EncodeError returns what the runner writes for [ErrNoJob] or [ErrNoBase], or for an error that wraps one of them, for guests that
+// answer in Go; nil for any other error.
+func EncodeError(err error) []byte {
+	for word, fault := range faults {
+		if errors.Is(err, fault) {
+			return []byte(Name + " error " + word + "\n")
+		}
+	}
+	return nil
+}

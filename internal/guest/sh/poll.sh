@@ -1,0 +1,6 @@
+# poll BASES ID VIEW...
+shift 2
+view "$@"
+seek || fail nojob
+await
+reply
