@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Accidents end at these limits.
+const (
+	maxProcesses = 4096
+	tmpSize      = "size=1g,nr_inodes=1m"
+	runSize      = "size=64m,nr_inodes=64k"
+)
+
+// What the last line on the report pipe begins with. Everything before it is the console.
+const (
+	reportReady  = "smol-machine: ready"
+	reportFailed = "smol-machine: failed: "
+)
+
+// failure is how a failed step is reported.
+type failure struct {
+	Step, Text string
+	Errno      int
+}
+
+func (f *failure) err() error { return &remoteError{text: f.Text, errno: syscall.Errno(f.Errno)} }
+
+// errInjected is the failure of a step that a test asked for.
+var errInjected = errors.New("injected failure")
+
+// setup makes a machine of the process it runs in, which is already in its namespaces. It stops at the first step that fails.
+type setup struct {
+	*config
+	report io.Writer
+	began  time.Time
+	// host and state are the host's root and the state directory, opened in this mount namespace: only such can be bound
+	// from. root is the machine's root.
+	host, state, root int
+	failed            *failure
+}
+
+// setupMain runs in the child. It returns only if the set-up failed.
+func setupMain(in io.Reader, out io.Writer) int {
+	s := &setup{config: &config{}, report: out, began: time.Now()}
+	s.do("configuration", func() error { return json.NewDecoder(in).Decode(s.config) })
+	s.isolate()
+	s.kernelFiles()
+	s.tree()
+	s.identify()
+	s.enter()
+	if line, err := json.Marshal(s.failed); err == nil {
+		fmt.Fprintf(s.report, "%s%s\n", reportFailed, line)
+	}
+	return 70
+}
+
+// do runs a step if none has failed so far.
+func (s *setup) do(step string, f func() error) {
+	if s.failed != nil {
+		return
+	}
+	err := errInjected
+	if s.FailAt != step {
+		err = f()
+	}
+	if err != nil {
+		s.failed = &failure{Step: step, Text: err.Error()}
+		if errno := syscall.Errno(0); errors.As(err, &errno) {
+			s.failed.Errno = int(errno)
+		}
+		return
+	}
+	s.say(step)
+}
+
+// say writes a line on the console.
+func (s *setup) say(line string) {
+	fmt.Fprintf(s.report, "[%12.6f] %s\n", time.Since(s.began).Seconds(), line)
+}
+
+// isolate leaves the host's mounts, and takes the machine's root as that of this process. From here on a path, whatever
+// symbolic links a guest left in it, stays in the machine.
+func (s *setup) isolate() {
+	s.do("close descriptors", func() error {
+		// Whoever started us may have left some open; a guest would find them in /proc/1/fd.
+		return unix.CloseRange(4, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	})
+	s.do("make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") })
+	// Relative, as the working directory is the state directory: it was inherited, and its path may lead through
+	// directories that are closed to the ids of the machine.
+	s.do("bind root", func() error { return unix.Mount("root", "mnt", "", unix.MS_BIND, "") })
+	s.do("open directories", func() (err error) {
+		for _, d := range []struct {
+			path string
+			fd   *int
+		}{{"/", &s.host}, {".", &s.state}, {"mnt", &s.root}} {
+			if *d.fd, err = unix.Open(d.path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+				return fmt.Errorf("%s: %w", d.path, err)
+			}
+		}
+		return nil
+	})
+	s.do("change root", func() error { return unix.Chroot("mnt") })
+	s.do("change directory", func() error { return unix.Chdir("/") })
+	unix.Umask(0o022)
+}
+
+// identify gives the machine its names and its loopback.
+func (s *setup) identify() {
+	s.do("set hostname", func() error { return unix.Sethostname([]byte(s.Hostname)) })
+	s.do("loopback up", loopbackUp)
+	s.do("set limits", func() error {
+		if err := limit(unix.RLIMIT_NPROC, maxProcesses); err != nil {
+			return err
+		}
+		// At 1, and not at 0, the kernel starts no handler of the host's for a core either.
+		return limit(unix.RLIMIT_CORE, 1)
+	})
+}
+
+// limit lowers a resource limit.
+func limit(resource int, n uint64) error {
+	var have unix.Rlimit
+	if err := unix.Getrlimit(resource, &have); err != nil {
+		return err
+	}
+	have.Max = min(have.Max, n)
+	have.Cur = min(have.Cur, have.Max)
+	return unix.Setrlimit(resource, &have)
+}
+
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
+}
+
+// enter lets go of the host's file system and becomes the agent.
+func (s *setup) enter() {
+	s.do("leave root", func() error { // pivot_root is for a process whose root is the one to be replaced
+		if err := unix.Fchdir(s.host); err != nil {
+			return err
+		}
+		return unix.Chroot(".")
+	})
+	s.do("pivot root", func() error {
+		if err := unix.Fchdir(s.root); err != nil {
+			return err
+		}
+		return unix.PivotRoot(".", ".")
+	})
+	s.do("detach host", func() error { return unix.Unmount(".", unix.MNT_DETACH) })
+	s.do("enter root", func() error { return unix.Chdir("/") })
+	s.do("execute agent", func() error {
+		return unix.Exec("/proc/self/exe", []string{agentArgv0, s.BootID}, s.Env)
+	})
+}
+
+// openHost opens a file of the host.
+func (s *setup) openHost(path string) (*os.File, error) {
+	fd, err := unix.Openat(s.host, strings.TrimPrefix(path, "/"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}

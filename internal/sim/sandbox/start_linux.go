@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/smol-machines/smol-go/internal/sim"
+)
+
+// The size of a terminal that nobody gave one.
+const (
+	defaultRows = 24
+	defaultCols = 80
+)
+
+// Start starts a command; the context bounds only this call. A command with a stream of the caller's lives no longer than the
+// caller: when this program ends or lets go of the instance, the command's process group is killed, as a machine does to a
+// command whose caller vanished. One without streams goes on.
+func (m *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	req, err := startMessage(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openStreams(c)
+	if err != nil {
+		return nil, err
+	}
+	req.Streams, req.Keep = s.sent, !c.TTY && s.sent == [3]bool{}
+	conn, r, files, err := m.ask(ctx, &request{Op: opStart, Start: req}, s.files()...)
+	s.closeGuestSide()
+	if err != nil {
+		s.abandon()
+		return nil, err
+	}
+	if c.TTY != (len(files) == 1) {
+		closeAll(files)
+		m.hangUp(conn)
+		s.abandon()
+		return nil, fmt.Errorf("%s: the agent sent %d descriptors with a command", m.state.path, len(files))
+	}
+	if c.TTY {
+		s.useTerminal(files[0], c)
+	}
+	p := &process{machine: m, id: r.ID, pid: r.PID, streams: s, ended: make(chan struct{}), waitOutput: c.WaitOutput}
+	s.copy()
+	go p.follow(conn)
+	return p, nil
+}
+
+func startMessage(c *sim.Command) (*startRequest, error) {
+	if len(c.Argv) == 0 {
+		return nil, errNoCommand
+	}
+	for _, field := range []struct {
+		name   string
+		values []string
+	}{{"argument", c.Argv}, {"environment", c.Env}, {"directory", []string{c.Dir}}, {"user", []string{c.User}}} {
+		for _, v := range field.values {
+			if strings.ContainsRune(v, 0) {
+				return nil, fmt.Errorf("%s %q has a NUL byte in it: %w", field.name, v, unix.EINVAL)
+			}
+		}
+	}
+	req := &startRequest{
+		Argv: toBytes(c.Argv), Env: toBytes(c.Env), DefaultEnv: c.Env == nil,
+		Dir: []byte(c.Dir), User: []byte(c.User),
+		TTY: c.TTY, Rows: defaultRows, Cols: defaultCols,
+	}
+	if c.Rows > 0 && c.Cols > 0 {
+		req.Rows, req.Cols = cells(c.Rows), cells(c.Cols)
+	}
+	return req, nil
+}
+
+// cells makes a number of rows or columns one that a terminal can have.
+func cells(n int) uint16 { return uint16(min(max(n, 0), 0xffff)) }
+
+func toBytes(s []string) [][]byte {
+	bytes := make([][]byte, len(s))
+	for i := range s {
+		bytes[i] = []byte(s[i])
+	}
+	return bytes
+}
