@@ -179,3 +179,13 @@ func (m *Machine) check(ctx context.Context) (*Info, error) {
 	f.own = ctx.Err() != nil
 	return f.info, f.err
 }
+
+// observed returns the state seen last, or "".
+func (m *Machine) observed() State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil {
+		return ""
+	}
+	return m.last.State
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 )
 
 // wrapError gives a backend's error the operation and the machine that the caller knows. Context errors stay what they are and
@@ -66,4 +67,24 @@ func orElse(s, other string) string {
 // invalidf says that an argument cannot be used. field is its path, such as "Spec.Ports[1].Guest".
 func invalidf(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: field + " " + fmt.Sprintf(format, args...)}
+}
+
+// codeOf returns the code of err, or CodeUnknown if it has none.
+func codeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	if errors.Is(err, ErrConflict) {
+		return CodeConflict
+	}
+	return CodeUnknown
+}
+
+// plainText returns the text of err for use within another error.
+func plainText(err error) string {
+	if err == nil {
+		return "it panicked"
+	}
+	return strings.TrimPrefix(err.Error(), "smol: ")
 }

@@ -1,0 +1,172 @@
+package smol
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/smol-machines/smol-go/internal/guest"
+)
+
+// cancelGrace is how long Wait goes on waiting after the context has ended. The rest of the promised second is for the caller.
+const cancelGrace = 900 * time.Millisecond
+
+// run is one execution of a [Cmd]: one goroutine that starts the command, polls it and delivers its output.
+type run struct {
+	m       *Machine
+	ctx     context.Context // bounds the command, as that of os/exec.CommandContext
+	args    []string        // as the caller gave them
+	start   guest.Start
+	user    string
+	stdin   io.Reader
+	patient bool // nobody is told when the command has begun, so its start may wait for its end
+
+	out, err    *sink
+	stdout      io.Writer // where a merged standard error goes if it cannot be merged in the machine
+	merged      bool
+	begun, done chan struct{}
+	idle        *pause // between polls while others need the places
+
+	mu     sync.Mutex
+	sent   bool // the request to start may have left
+	ended  bool // the command has ended, or will never start
+	killed *killing
+
+	// Written before done is closed.
+	state    *CmdState
+	result   error
+	panicked any
+}
+
+func newRun(ctx context.Context, c *Cmd, patient bool) *run {
+	r := &run{
+		m: c.machine, ctx: ctx, args: slices.Clone(c.Args), user: c.User, stdin: c.Stdin, patient: patient,
+		out: newSink(c.Stdout), err: newSink(c.Stderr), stdout: c.Stdout, merged: c.merge,
+		begun: make(chan struct{}), done: make(chan struct{}), idle: newPause(idleLeast, idleMost),
+	}
+	r.start = guest.Start{
+		ID: "c" + randomHex(8), Argv: r.args, Env: slices.Clone(c.Env), Dir: c.Dir, Timeout: c.Timeout,
+	}
+	switch {
+	case c.merge:
+		r.start.Argv = append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, r.args...)
+		r.err = newSink(nil)
+	case c.Stderr == nil:
+		r.err = newClipSink()
+	}
+	return r
+}
+
+// drive runs the command to its end.
+func (r *run) drive() {
+	defer close(r.done)
+	finished := false
+	defer func() {
+		if finished {
+			return
+		}
+		// A writer or reader of the caller's panicked, or left with runtime.Goexit.
+		r.panicked = recover()
+		r.result = errGoexit
+		r.kill()
+	}()
+	stop := context.AfterFunc(r.ctx, r.kill)
+	defer stop()
+	r.result = r.execute()
+	if r.ctx.Err() != nil && !r.known() {
+		r.result = r.cancelled()
+	}
+	finished = true
+}
+
+// execute is what drive does as long as the context has not ended.
+func (r *run) execute() error {
+	if err := r.sendStdin(); err != nil {
+		return err
+	}
+	reply, err := r.begin()
+	if r.plainIs(err) {
+		return r.runPlain(err)
+	}
+	if err != nil {
+		return err
+	}
+	close(r.begun)
+	for {
+		more, err := r.deliver(reply)
+		if err != nil {
+			return err
+		}
+		if reply.State != guest.Running && !more {
+			return r.finish(reply)
+		}
+		if reply, err = r.poll(more); err != nil {
+			return err
+		}
+	}
+}
+
+// deliver writes what the reply brought to the caller's writers, and reports whether there is more to fetch at once.
+func (r *run) deliver(reply *guest.Reply) (more bool, err error) {
+	if reply.State != guest.Running {
+		r.end()
+	}
+	for _, s := range []struct {
+		*sink
+		part *guest.Part
+		size int64
+	}{{r.out, &reply.Stdout, reply.StdoutSize}, {r.err, &reply.Stderr, reply.StderrSize}} {
+		if err := s.accept(r.ctx, s.part, s.size); err != nil {
+			return false, err
+		}
+		more = more || s.next < s.size
+	}
+	return more, nil
+}
+
+// over reports whether the run has come to its end.
+func (r *run) over() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// await waits for the end of the run, after the end of its context only a little. It reports whether the end came.
+func (r *run) await() bool {
+	select {
+	case <-r.done:
+		return true
+	case <-r.ctx.Done():
+	}
+	t := time.NewTimer(cancelGrace)
+	defer t.Stop()
+	select {
+	case <-r.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// known reports whether it is known that the command has ended.
+func (r *run) known() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// end notes that the command has ended.
+func (r *run) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}
+
+// errGoexit is the result of a run whose goroutine was ended by a writer or reader of the caller's.
+var errGoexit = errors.New("a writer or Cmd.Stdin ended its goroutine")

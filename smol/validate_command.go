@@ -1,0 +1,69 @@
+package smol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// validateArgs checks the arguments of a command.
+func validateArgs(field string, args []string) error {
+	for i, a := range args {
+		if err := validateText(fmt.Sprintf("%s[%d]", field, i), a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validateEnvMap(field string, env map[string]string) error {
+	for _, name := range sortedKeys(env) {
+		at := fmt.Sprintf("%s[%q]", field, name)
+		if err := validateEnvName(at, name); err != nil {
+			return err
+		}
+		if err := validateText(at, env[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateEnvList checks an environment in the form of os/exec.
+func validateEnvList(field string, env []string) error {
+	for i, entry := range env {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok {
+			return invalidf(at, "%q is not NAME=value", entry)
+		}
+		if err := validateEnvName(at, name); err != nil {
+			return err
+		}
+		if err := validateText(at, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateEnvName allows what the services allow. Names with our prefixes would reach into the scripts that run commands.
+func validateEnvName(field, name string) error {
+	switch {
+	case name == "":
+		return invalidf(field, "has an empty name")
+	case len(name) > maxEnvName:
+		return invalidf(field, "has a name of %d bytes; at most %d are allowed", len(name), maxEnvName)
+	case strings.HasPrefix(name, "_smol"), name == "SMOL_JOB":
+		return invalidf(field, "has the name %q, which the library keeps for itself", name)
+	}
+	for i := range len(name) {
+		if c := name[i]; c != '_' && !isAlnum(c) || i == 0 && '0' <= c && c <= '9' {
+			return invalidf(field, "has the name %q; allowed are letters, digits and '_', not starting with a digit", name)
+		}
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
