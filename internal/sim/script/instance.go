@@ -54,6 +54,9 @@ func newInstance(g *maker, b *sim.Boot, tree *Tree) *instance {
 
 // Start starts a command, whose function may be one of the library's own scripts.
 func (i *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	call, err := i.call(c)
 	if err != nil {
 		return nil, err
@@ -62,7 +65,7 @@ func (i *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, erro
 	if run == nil {
 		run = func(ctx context.Context) int { return i.answer(ctx, call) }
 	}
-	p, err := i.launch(call, c.Stdin, c.Stdout, c.Stderr, run)
+	p, err := i.launch(call, c.Stdin, c.Stdout, c.Stderr, false, run)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +124,9 @@ func (i *instance) answer(ctx context.Context, c *Call) int {
 	return code
 }
 
-// launch starts run as a process of the machine.
-func (i *instance) launch(c *Call, stdin io.Reader, stdout, stderr io.Writer, run func(context.Context) int) (*process, error) {
+// launch starts run as a process of the machine. Under a shell a program that does not exist is a message and an exit code; else it is an
+// error of whoever starts it.
+func (i *instance) launch(c *Call, stdin io.Reader, stdout, stderr io.Writer, shell bool, run func(context.Context) int) (*process, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.over {
@@ -133,6 +137,7 @@ func (i *instance) launch(c *Call, stdin io.Reader, stdout, stderr io.Writer, ru
 		stderr = stdout
 	}
 	p := newProcess(i, i.nextPID, c.Argv[0], stderr)
+	p.started = shell
 	c.proc = p
 	c.Stdin, c.Stdout, c.Stderr = &input{p: p, r: stdin}, &output{p, stdout}, p.stderr
 	i.running[p] = true

@@ -3,10 +3,8 @@ package script
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -18,150 +16,12 @@ import (
 	"github.com/smol-machines/smol-go/internal/guest"
 )
 
-// jobs are the commands that the runner of a machine keeps. What they wrote and how they ended lies in files, as it does with the
-// real runner: it is there after the machine was stopped, and in a copy of its disk.
+// jobs are the commands that the runner has started since this boot.
 type jobs struct {
+	taking sync.Mutex // held while a job comes to be
+
 	mu sync.Mutex
-	m  map[string]*job // by directory
-}
-
-// job is a command kept since this boot.
-type job struct {
-	dir  string
-	proc *process
-
-	mu   sync.Mutex
-	late bool          // its deadline has passed
-	told string        // the signal it was sent, ""
-	news chan struct{} // closed and replaced when there is output
-	done chan struct{} // closed when the end is written down, or never will be
-}
-
-// record is how a job ended, or that it began; it lies in the job's directory.
-type record struct {
-	State          guest.State
-	Code           int
-	Started, Ended time.Duration
-}
-
-// stored is what Setup stores in the base.
-type stored struct {
-	Env map[string]string
-	Dir string
-}
-
-const (
-	recordFile = "exit.json"
-	storedFile = "setup.json"
-)
-
-// base returns the first of the bases that can be written, making it.
-func (i *instance) base(bases []string) (string, error) {
-	for _, b := range bases {
-		if err := i.tree.MkdirAll(b, 0o700); err != nil {
-			continue
-		}
-		if p, err := i.tree.find(b, true); err == nil && !p.readOnly {
-			return b, nil
-		}
-	}
-	return "", guest.ErrNoBase
-}
-
-// setup stores env and directory.
-func (i *instance) setup(s *guest.Setup) (string, error) {
-	base, err := i.base(s.Bases)
-	if err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(stored{s.Env, s.Dir})
-	if err != nil {
-		return "", err
-	}
-	_, err = i.tree.Replace(path.Join(base, storedFile), strings.NewReader(string(data)), 0o600)
-	return base, err
-}
-
-func (i *instance) stored(base string) (s stored) {
-	if data, err := i.tree.ReadFile(path.Join(base, storedFile)); err == nil {
-		_ = json.Unmarshal(data, &s) // ours; a file that somebody else wrote stores nothing
-	}
-	return s
-}
-
-// start starts a job, or joins one that exists, and waits as its view says.
-func (i *instance) start(ctx context.Context, exec *Call, s *guest.Start) (*guest.Reply, error) {
-	base, err := i.base(s.Bases)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range s.Ack {
-		i.ack(path.Join(base, id))
-	}
-	dir := path.Join(base, s.ID)
-	switch err := i.tree.Mkdir(dir, 0o700); {
-	case errors.Is(err, fs.ErrExist):
-		v := s.View
-		v.Stdout, v.Stderr = 0, 0
-		return i.view(ctx, base, dir, &v)
-	case err != nil:
-		return nil, err
-	}
-	if err := i.begin(exec, s, base, dir); err != nil {
-		return nil, err
-	}
-	return i.view(ctx, base, dir, &s.View)
-}
-
-// ack removes the files of a job that has ended.
-func (i *instance) ack(dir string) {
-	i.jobs.mu.Lock()
-	j := i.jobs.m[dir]
-	if j != nil && j.running() {
-		i.jobs.mu.Unlock()
-		return
-	}
-	delete(i.jobs.m, dir)
-	i.jobs.mu.Unlock()
-	_ = i.tree.RemoveAll(dir) // as rm -rf: what cannot go stays
-}
-
-// begin starts the command of a job whose directory has just been made.
-func (i *instance) begin(exec *Call, s *guest.Start, base, dir string) error {
-	stdout, err := i.tree.OpenFile(path.Join(dir, "out"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	stderr, err := i.tree.OpenFile(path.Join(dir, "err"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		stdout.Close()
-		return err
-	}
-	began := record{State: guest.Running, Started: i.uptime()}
-	if err := i.write(dir, began); err != nil {
-		return errors.Join(err, stdout.Close(), stderr.Close())
-	}
-	st := i.stored(base)
-	c := &Call{Argv: s.Argv, Env: jobEnv(exec.Env, st.Env, s), Dir: exec.Dir, User: exec.User, Files: i.tree}
-	for _, dir := range []string{st.Dir, s.Dir} {
-		if dir != "" {
-			c.Dir = exec.Path(dir)
-		}
-	}
-	stdin := i.takeStdin(s.Stdin)
-	j := &job{dir: dir, news: make(chan struct{}), done: make(chan struct{})}
-	run := func(ctx context.Context) int { return i.runJob(ctx, c) }
-	j.proc, err = i.launch(c, stdin, &noisy{j, stdout}, &noisy{j, stderr}, run)
-	if err != nil {
-		return errors.Join(err, stdout.Close(), stderr.Close())
-	}
-	j.proc.mu.Lock()
-	j.proc.started = true
-	j.proc.mu.Unlock()
-	i.jobs.add(j)
-	i.keepers.Add(1)
-	go i.keep(j, began, s.Timeout, stdout, stderr, stdin)
-	return nil
+	m  map[string]*job // by base and id
 }
 
 func (js *jobs) add(j *job) {
@@ -170,97 +30,178 @@ func (js *jobs) add(j *job) {
 	if js.m == nil {
 		js.m = map[string]*job{}
 	}
-	js.m[j.dir] = j
+	js.m[j.key] = j
 }
 
-func (js *jobs) get(dir string) *job {
+func (js *jobs) get(key string) *job {
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	return js.m[dir]
+	return js.m[key]
 }
 
-// jobEnv is the environment of a job: that of the exec, then what is stored in the machine, then its own.
-func jobEnv(exec []string, st map[string]string, s *guest.Start) []string {
-	env := slices.Clone(exec)
-	for _, name := range slices.Sorted(maps.Keys(st)) {
-		env = append(env, name+"="+st[name])
+func (js *jobs) remove(key string) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	delete(js.m, key)
+}
+
+// job is a command that the runner keeps.
+type job struct {
+	key  string // base/id; the files are key.*
+	proc *process
+
+	mu   sync.Mutex
+	late bool          // its deadline has passed
+	told []int         // the signals it was sent
+	news chan struct{} // closed and replaced when there is output
+	done chan struct{} // closed when the end is written down, or never will be
+}
+
+// record is how a job ended, or that it began; it lies in a file of the job.
+type record struct {
+	State          guest.State
+	Code           int
+	Started, Ended time.Duration
+}
+
+// begin starts the command of a job that has just been taken.
+func (i *instance) begin(exec *Call, s *guest.Start, base string) (err error) {
+	j := &job{key: path.Join(base, s.ID), news: make(chan struct{}), done: make(chan struct{})}
+	began := record{State: guest.Running, Started: i.uptime()}
+	if err := i.note(j.key, began); err != nil {
+		return err
 	}
-	env = append(env, s.Env...)
-	return append(dedup(env), "SMOL_JOB="+s.ID)
+	var files []io.Closer
+	defer func() {
+		if err != nil {
+			closeAll(files)
+		}
+	}()
+	var streams [2]io.Writer
+	for n, name := range []string{".out", ".err"} {
+		f, err := i.tree.OpenFile(j.key+name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		files, streams[n] = append(files, f), &noisy{j, f}
+	}
+	c, broken := i.jobCall(exec, s, base)
+	if merged(c) {
+		streams[1] = streams[0]
+	}
+	var stdin io.Reader
+	if f, err := i.tree.Open(s.Stdin); err == nil {
+		_ = i.tree.Remove(s.Stdin) // Windows refuses, and it stays until it is acknowledged
+		stdin, files = f, append(files, f)
+	}
+	run := func(ctx context.Context) int { return i.runJob(ctx, c, broken) }
+	if j.proc, err = i.launch(c, stdin, streams[0], streams[1], true, run); err != nil {
+		return err
+	}
+	i.jobs.add(j)
+	i.keepers.Add(1)
+	go i.keep(j, began, s.Timeout, files)
+	return nil
 }
 
-// dedup keeps the last of each variable, in the place of the first.
-func dedup(env []string) []string {
+// jobCall is the command of s as a function sees it; broken says why it cannot be known.
+func (i *instance) jobCall(exec *Call, s *guest.Start, base string) (c *Call, broken error) {
+	files := s.Files()
+	broken = s.Resolve(i.tree.ReadFile)
+	for _, f := range files {
+		_ = i.tree.Remove(f) // as rm -f
+	}
+	if len(s.Argv) == 0 {
+		s.Argv = []string{"sh"}
+	}
+	st := i.stored(base)
+	c = &Call{Argv: s.Argv, Env: jobEnv(exec.Env, st.Env, s), Dir: exec.Dir, User: exec.User, Files: i.tree}
+	for _, dir := range []string{st.Dir, s.Dir} {
+		if dir != "" {
+			c.Dir = exec.Path(dir)
+		}
+	}
+	return c, broken
+}
+
+// jobEnv is the environment of a job: that of the exec, then what is stored in the machine, then its own. Of several values the last counts.
+func jobEnv(exec []string, st map[string]string, s *guest.Start) []string {
+	all := slices.Clone(exec)
+	for _, name := range slices.Sorted(maps.Keys(st)) {
+		all = append(all, name+"="+st[name])
+	}
+	all = append(append(all, s.Env...), "SMOL_JOB="+s.ID)
 	at := map[string]int{}
-	out := env[:0:0]
-	for _, kv := range env {
+	env := all[:0]
+	for _, kv := range all {
 		name, _, _ := strings.Cut(kv, "=")
 		if n, ok := at[name]; ok {
-			out[n] = kv
+			env[n] = kv
 			continue
 		}
-		at[name] = len(out)
-		out = append(out, kv)
+		at[name] = len(env)
+		env = append(env, kv)
 	}
-	return out
+	return env
 }
 
-// takeStdin opens the file of a job's input and removes its name.
-func (i *instance) takeStdin(name string) io.Reader {
-	if name == "" {
-		return nil
+// merge is what the library puts before a command whose two outputs are to be one.
+var merge = []string{"sh", "-c", `exec "$@" 2>&1`, "sh"}
+
+// merged takes that off again, and reports whether it was there.
+func merged(c *Call) bool {
+	if len(c.Argv) <= len(merge) || !slices.Equal(c.Argv[:len(merge)], merge) {
+		return false
 	}
-	f, err := i.tree.Open(name)
-	if err != nil {
-		return nil
-	}
-	_ = i.tree.Remove(name) // Windows keeps it until it is closed; the job's directory goes anyway
-	return f
+	c.Argv = c.Argv[len(merge):]
+	return true
 }
 
 // runJob calls the guest's function as a shell would call the program.
-func (i *instance) runJob(ctx context.Context, c *Call) int {
+func (i *instance) runJob(ctx context.Context, c *Call, broken error) int {
+	if broken != nil {
+		fmt.Fprintln(c.Stderr, broken)
+		return 126
+	}
 	if err := i.isDir(c.Dir); err != nil {
-		fmt.Fprintf(c.Stderr, "sh: cd: can't cd to %s\n", c.Dir)
+		fmt.Fprintf(c.Stderr, "cd: can't cd to %s\n", c.Dir)
 		return 126
 	}
 	return i.answer(ctx, c)
 }
 
 // keep writes down how a job ends, and ends it when its time is up.
-func (i *instance) keep(j *job, r record, limit time.Duration, files ...any) {
+func (i *instance) keep(j *job, r record, limit time.Duration, files []io.Closer) {
 	defer i.keepers.Done()
 	defer close(j.done)
 	if limit > 0 {
-		t := time.AfterFunc(limit, func() {
-			j.mu.Lock()
-			j.late = true
-			j.mu.Unlock()
-			_ = j.proc.Signal(sigKill)
-		})
-		defer t.Stop()
+		defer time.AfterFunc(limit, j.expire).Stop()
 	}
 	code, err := j.proc.Wait()
-	for _, f := range files {
-		if c, ok := f.(io.Closer); ok {
-			c.Close()
-		}
+	closeAll(files)
+	if err != nil {
+		return // the machine is gone, and nobody writes down anything
 	}
-	if err == nil { // else the machine is gone, and nobody writes down anything
-		j.mu.Lock()
-		r.State, r.Code, r.Ended = j.verdict(code), code, i.uptime()
-		j.mu.Unlock()
-		_ = i.write(j.dir, r) // a full disk: the job is lost then, as it would be
-	}
+	r.State, r.Code, r.Ended = j.verdict(code), code, i.uptime()
+	_ = i.note(j.key, r) // a full disk: the job is lost then, as it would be
 }
 
-// verdict is the state of a job that ended with code; j.mu is held.
+func (j *job) expire() {
+	j.mu.Lock()
+	j.late = true
+	j.mu.Unlock()
+	_ = j.proc.Signal(sigKill) // it may have ended
+}
+
+// verdict is the state of a job that ended with code.
 func (j *job) verdict(code int) guest.State {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	switch {
+	case slices.Contains(j.told, code-128):
+		return guest.Signaled
 	case j.late && code == 128+sigKill:
 		return guest.TimedOut
-	case j.told != "" && code > 128:
-		return guest.Signaled
 	}
 	return guest.Exited
 }
@@ -274,14 +215,7 @@ func (j *job) running() bool {
 	}
 }
 
-// bell wakes whoever waits for news of the job.
-func (j *job) bell() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	close(j.news)
-	j.news = make(chan struct{})
-}
-
+// next is closed when there is more output.
 func (j *job) next() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -296,7 +230,10 @@ type noisy struct {
 
 func (n *noisy) Write(b []byte) (int, error) {
 	c, err := n.w.Write(b)
-	n.j.bell()
+	n.j.mu.Lock()
+	defer n.j.mu.Unlock()
+	close(n.j.news)
+	n.j.news = make(chan struct{})
 	return c, err
 }
 
@@ -304,11 +241,18 @@ func (i *instance) uptime() time.Duration {
 	return time.Since(i.booted).Truncate(10 * time.Millisecond)
 }
 
-func (i *instance) write(dir string, r record) error {
+// note writes the record of a job.
+func (i *instance) note(key string, r record) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	_, err = i.tree.Replace(path.Join(dir, recordFile), strings.NewReader(string(data)), 0o600)
+	_, err = i.tree.Replace(key+".exit", strings.NewReader(string(data)), 0o600)
 	return err
+}
+
+func closeAll(files []io.Closer) {
+	for _, f := range files {
+		f.Close()
+	}
 }

@@ -21,5 +21,22 @@ func (i *instance) own(c *Call) func(context.Context) int {
 			return 0
 		}
 	}
-	return nil
+	request, ok := guest.Parse(c.Argv)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context) int {
+		reply, err := i.runner(ctx, c, request)
+		if err == nil {
+			_, err = c.Stdout.Write(reply.Encode())
+		} else if said := guest.EncodeError(err); said != nil {
+			_, _ = c.Stdout.Write(said) // a caller who is gone hears nothing
+			return 3
+		}
+		if err != nil {
+			fmt.Fprintln(c.Stderr, err)
+			return 1
+		}
+		return 0
+	}
 }

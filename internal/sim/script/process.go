@@ -16,10 +16,12 @@ import (
 const (
 	sigKill = 9
 	sigTerm = 15
+	sigCont = 18
+	sigStop = 19
 )
 
-// ignored are the signals that do nothing to a command that has not asked for them: 0, CHLD, CONT, the stops, URG and WINCH.
-var ignored = map[int]bool{0: true, 17: true, 18: true, 19: true, 20: true, 21: true, 22: true, 23: true, 28: true}
+// ignored are the signals that do nothing to a command that has not asked for them: CHLD, the stops of terminals, URG and WINCH.
+var ignored = map[int]bool{17: true, 20: true, 21: true, 22: true, 23: true, 28: true}
 
 // process is a command that runs as a call of a function. It is dead when the function returned or when it was killed, though
 // the function may not know of that yet.
@@ -31,6 +33,8 @@ type process struct {
 	cancel context.CancelFunc
 	stderr io.Writer
 	tied   atomic.Bool // it ends when its machine is released
+	// stopped holds it up after STOP, until CONT.
+	stopped gate
 
 	begun      atomic.Bool // the function has done something
 	decideOnce sync.Once
@@ -79,6 +83,10 @@ func (p *process) Signal(sig int) error {
 	case ended:
 		return os.ErrProcessDone
 	case sig == 0:
+	case sig == sigStop:
+		p.stopped.close()
+	case sig == sigCont:
+		p.stopped.open()
 	case sig != sigKill && f != nil:
 		f(sig)
 	case !ignored[sig]:
@@ -95,17 +103,19 @@ func (p *process) trap(f func(int)) {
 
 // end makes the command dead, with code; the first end counts. The function may still run, but is not heard any more.
 func (p *process) end(code int, gone bool) {
+	p.mu.Lock()
+	if p.isEnded {
+		p.mu.Unlock()
+		return
+	}
+	// Before the context ends, or the function would return because of it and that would count.
+	p.isEnded, p.code, p.gone = true, code, gone
+	p.mu.Unlock()
 	p.cancel()
 	p.writing.Lock()
 	p.dead = true
 	p.writing.Unlock()
 	p.decide()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.isEnded {
-		return
-	}
-	p.isEnded, p.code, p.gone = true, code, gone
 	close(p.ended)
 }
 
@@ -121,6 +131,7 @@ func (p *process) decide() { p.decideOnce.Do(func() { close(p.decided) }) }
 // alive returns an error once the command is dead, and waits as long as the machine is frozen.
 func (p *process) alive() error {
 	p.in.gate.wait(p.ctx)
+	p.stopped.wait(p.ctx)
 	if p.ctx.Err() != nil {
 		return os.ErrClosed
 	}

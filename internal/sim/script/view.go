@@ -12,31 +12,29 @@ import (
 	"github.com/smol-machines/smol-go/internal/guest"
 )
 
-// view waits as v says and returns what the runner would answer about the job in dir.
-func (i *instance) view(ctx context.Context, base, dir string, v *guest.View) (*guest.Reply, error) {
-	if _, err := i.tree.Stat(dir); err != nil {
-		return nil, guest.ErrNoJob
-	}
-	j := i.jobs.get(dir)
+// view waits as v says and returns what the runner would answer about the job.
+func (i *instance) view(ctx context.Context, base, id string, v *guest.View) (*guest.Reply, error) {
+	key := path.Join(base, id)
+	j := i.jobs.get(key)
 	if j != nil {
 		i.await(ctx, j, v)
 	}
-	r := i.record(dir)
+	r := i.record(key)
 	if r.State == guest.Running && (j == nil || !j.running()) {
-		r = i.record(dir) // it may have ended between the two looks
+		r = i.record(key) // it may have ended between the two looks
 		if r.State == guest.Running {
 			r.State = guest.Lost
 		}
 	}
-	if r.State == guest.Running {
+	if r.State == guest.Running || r.State == guest.Lost {
 		r.Ended = i.uptime()
 	}
 	reply := &guest.Reply{State: r.State, Code: r.Code, Started: r.Started, Ended: r.Ended, Base: base}
 	var err error
-	if reply.StdoutSize, reply.Stdout, err = i.part(path.Join(dir, "out"), v.Stdout, v); err != nil {
+	if reply.StdoutSize, reply.Stdout, err = i.part(key+".out", v.Stdout, v); err != nil {
 		return nil, err
 	}
-	reply.StderrSize, reply.Stderr, err = i.part(path.Join(dir, "err"), v.Stderr, v)
+	reply.StderrSize, reply.Stderr, err = i.part(key+".err", v.Stderr, v)
 	return reply, err
 }
 
@@ -46,7 +44,7 @@ func (i *instance) await(ctx context.Context, j *job, v *guest.View) {
 	defer limit.Stop()
 	for j.running() {
 		next := j.next()
-		if v.News && (i.size(path.Join(j.dir, "out")) > v.Stdout || i.size(path.Join(j.dir, "err")) > v.Stderr) {
+		if v.News && (i.size(j.key+".out") > v.Stdout || i.size(j.key+".err") > v.Stderr) {
 			return
 		}
 		select {
@@ -60,10 +58,10 @@ func (i *instance) await(ctx context.Context, j *job, v *guest.View) {
 	}
 }
 
-// record is what is written down about the job in dir; nothing readable there is a job that began and was lost.
-func (i *instance) record(dir string) record {
+// record is what is written down about a job; nothing readable there is a job that began and was lost.
+func (i *instance) record(key string) record {
 	r := record{State: guest.Running}
-	data, err := i.tree.ReadFile(path.Join(dir, recordFile))
+	data, err := i.tree.ReadFile(key + ".exit")
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
@@ -96,18 +94,17 @@ func (i *instance) part(name string, offset int64, v *guest.View) (int64, guest.
 	}
 	size := fi.Size()
 	p := guest.Part{Offset: offset}
-	there := max(size-offset, 0)
-	head, tail := there, int64(0)
-	if there > v.Budget {
+	head, tail := max(size-offset, 0), int64(0)
+	if there := head; there > v.Budget {
 		head = v.Budget
 		if v.Clip {
 			head = v.Budget * 2 / 3
 			tail = v.Budget - head
 			p.Dropped = there - v.Budget
+			p.Head = int(head)
 		}
 	}
 	p.Data = make([]byte, head+tail)
-	p.Head = int(head)
 	if _, err := io.ReadFull(io.NewSectionReader(f, offset, head), p.Data[:head]); err != nil {
 		return 0, p, err
 	}
