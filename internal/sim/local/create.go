@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bufio"
 	"os"
 	"slices"
 	"strings"
@@ -129,10 +130,8 @@ func checkSource(req *createMachineRequest) error {
 		return badRequest("'registryRef', 'from', and 'image' are mutually exclusive")
 	case len(req.Ports) > 0 && req.Backend != nil && *req.Backend == "tsi":
 		return badRequest("published ports require networkBackend 'virtio-net' (TSI is outbound-only); omit networkBackend or set it to 'virtio-net'")
-	case req.RegistryRef != nil && (*req.RegistryRef == "" || strings.ContainsAny(*req.RegistryRef, " \t\n")):
-		return badRequest("invalid registry reference: %s", *req.RegistryRef)
-	case req.RegistryRef != nil: // there is no registry here
-		return notFound("image not found in registry: %s", *req.RegistryRef)
+	case req.RegistryRef != nil:
+		return checkRegistry(*req.RegistryRef, req.IdentityToken != nil)
 	case sources == 0 && len(req.Entrypoint)+len(req.Cmd) > 0:
 		return badRequest("cmd/entrypoint require an image, from, or registryRef; an imageless machine has no workload to launch them in (use exec instead)")
 	}
@@ -152,7 +151,12 @@ func (c *call) checkFrom(req *createMachineRequest, rec *record) error {
 		return internal("read .smolmachine: %v", err)
 	}
 	defer f.Close()
-	return internal("read .smolmachine: not a machine archive: %s", *req.From)
+	from, err := readCheckpointHead(bufio.NewReader(f))
+	if err != nil || !c.version.checkpoints() {
+		return internal("read .smolmachine: not a machine archive: %s", *req.From)
+	}
+	rec.restore(from)
+	return nil
 }
 
 func checkResources(rec *record) error {
@@ -198,6 +202,11 @@ func (c *call) build(req *createMachineRequest, rec *record) error {
 	if err := c.store.prepare(rec.Name); err != nil {
 		return internal("io operation failed: %v", err)
 	}
+	if req.From != nil {
+		if err := unpack(*req.From, c.store.guest(rec.Name)); err != nil {
+			return internal("extract .smolmachine: %v", err)
+		}
+	}
 	if err := checkSecrets(req.Secrets); err != nil {
 		return err
 	}
@@ -205,7 +214,7 @@ func (c *call) build(req *createMachineRequest, rec *record) error {
 	if err != nil {
 		return err
 	}
-	rec.Env = env
+	rec.Env = overlay(rec.Env, env)
 	if req.Restart != nil {
 		rec.MaxRetries = valueOr(req.Restart.MaxRetries, 0)
 		if rec.Restart, err = restartPolicy(valueOr(req.Restart.Policy, "never")); err != nil {

@@ -87,7 +87,7 @@ func (s *Server) take(rec *record) (kept, adopted bool, err error) {
 	}
 	v.ports.serve(inst, rec.Ports)
 	m.vm = v
-	return true, true, nil
+	return true, true, s.freezeAgain(v, rec)
 }
 
 // reclaim removes a directory without a record, with a machine that may run in it.

@@ -93,9 +93,11 @@ func unescapeParams(params map[string]string) (bad string) {
 	return ""
 }
 
+// routes are the routes of the release that is played.
 func (s *Server) routes() []route {
 	const machines = "/api/v1/machines"
 	one := machines + "/{name}"
+	put := func(h handler) method { return method{name: http.MethodPut, do: h} }
 	list := []route{
 		at("/health", get((*call).health)),
 		at("/readyz", get((*call).readyz)),
@@ -106,7 +108,33 @@ func (s *Server) routes() []route {
 		at(one, get((*call).get), method{name: http.MethodDelete, do: (*call).delete}),
 		at(one+"/start", post((*call).start)),
 		at(one+"/stop", post((*call).stop)),
+		at(one+"/fork", post((*call).fork)),
+		at(one+"/fork-release", post((*call).forkRelease)),
+		at(one+"/resize", post((*call).resize)),
+		at(one+"/export", post((*call).export)),
+		at(one+"/egress-events", get((*call).egressEvents)),
 		at(one+"/exec", post((*call).exec)),
+		at(one+"/exec/stream", post((*call).execStream)),
+		at(one+"/exec/interactive", getSlow((*call).interactive)),
+		at(one+"/run", post((*call).runImage)),
+		at(one+"/logs", getSlow((*call).logs)),
+		at(one+"/files/{*path}", get((*call).download), put((*call).upload)),
+		at(one+"/images", get((*call).images)),
+		at(one+"/images/pull", post((*call).pull)),
+	}
+	for _, later := range []struct {
+		known bool
+		route route
+	}{
+		{s.version.branches(), at(one+"/branches", post((*call).fork))},
+		{s.version.checkpoints(), at(one+"/checkpoint", method{name: http.MethodPost, do: (*call).checkpoint, slow: true})},
+		{s.version.syncs(), at(one+"/sync", post((*call).sync))},
+		{s.version.pauses(), at(one+"/pause", post((*call).pause))},
+		{s.version.pauses(), at(one+"/resume", post((*call).resume))},
+	} {
+		if later.known {
+			list = append(list, later.route)
+		}
 	}
 	return list
 }
