@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -32,7 +33,7 @@ func Segment(field, value string) (string, error) {
 		bad = badText(value)
 	}
 	if bad != "" {
-		return "", &smol.Error{Code: smol.CodeInvalid, Message: field + " " + bad}
+		return "", &smol.Error{Code: smol.CodeInvalid, Message: fmt.Sprintf("%s %.100q %s", field, value, bad)}
 	}
 	return url.PathEscape(value), nil
 }
@@ -56,7 +57,7 @@ func GuestPath(p string) (string, error) {
 		bad = badText(p)
 	}
 	if bad != "" {
-		return "", &smol.Error{Code: smol.CodeInvalid, Message: "path " + bad}
+		return "", &smol.Error{Code: smol.CodeInvalid, Message: fmt.Sprintf("path %.100q %s", p, bad)}
 	}
 	segments := strings.Split(path.Clean(p)[1:], "/")
 	for i, s := range segments {

@@ -22,7 +22,7 @@ func TestSegment(t *testing.T) {
 		}
 	}
 	for _, value := range hostile {
-		if got, err := rest.Segment("id", value); err == nil || asError(t, err).Code != smol.CodeInvalid || !strings.Contains(err.Error(), "id ") {
+		if got, err := rest.Segment("id", value); err == nil || asError(t, err).Code != smol.CodeInvalid || !strings.Contains(err.Error(), "id \"") {
 			t.Errorf("%q: %q, %v", value, got, err)
 		}
 	}

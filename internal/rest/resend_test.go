@@ -1,9 +1,12 @@
 package rest_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -111,3 +114,22 @@ type countedBody struct {
 }
 
 func (b *countedBody) Close() error { b.c.closed.Add(1); return b.ReadCloser.Close() }
+
+// TestDialEndsWithTheCall wants no dial left behind by a call that was given up; net/http would let it go on.
+func TestDialEndsWithTheCall(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	c := rest.New(&rest.Config{
+		Base: &url.URL{Scheme: "http", Host: "localhost"},
+		Transport: rest.NewTransport(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			cancel()
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return nil, ctx.Err()
+		}),
+	})
+	if _, err := c.Do(ctx, &rest.Request{Op: "list", Path: "/"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	<-ended
+}

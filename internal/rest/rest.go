@@ -110,6 +110,8 @@ func (c *Client) JSON(ctx context.Context, r *Request, in, out any) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if out == nil {
+		// Read to its end the connection can be used again.
+		_, _ = io.CopyN(io.Discard, resp.Body, errorLimit)
 		return nil
 	}
 	return r.decode(ctx, resp, out)
@@ -118,7 +120,7 @@ func (c *Client) JSON(ctx context.Context, r *Request, in, out any) error {
 // request makes the HTTP request. The URL is a copy of the base with another path: parsing it anew would cost more than
 // everything else here.
 func (c *Client) request(ctx context.Context, r *Request) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, r.Method, "", r.Body)
+	req, err := http.NewRequestWithContext(context.WithValue(ctx, callerKey{}, ctx), r.Method, "", r.Body)
 	if err != nil {
 		return nil, err
 	}

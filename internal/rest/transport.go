@@ -17,11 +17,16 @@ const (
 	replyTime = 250 * time.Millisecond
 )
 
+// callerKey finds the context of the call that a connection is dialled for.
+type callerKey struct{}
+
 // NewTransport returns a transport over dial: no proxy whatever the environment says, no transparent compression, connections
 // kept for a short time. It has no time limits; those are the caller's context and dial's own.
 func NewTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, release := boundToCaller(ctx)
+			defer release()
 			c, err := dial(ctx, network, address)
 			if err != nil {
 				return nil, err
@@ -33,6 +38,21 @@ func NewTransport(dial func(ctx context.Context, network, address string) (net.C
 		MaxIdleConnsPerHost: idleConns,
 		IdleConnTimeout:     idleTime,
 		WriteBufferSize:     32 << 10,
+	}
+}
+
+// boundToCaller ends ctx with the call that dials. net/http lets a dial go on after its request was given up, since another may have a
+// use for the connection; one that waits for a service to start would go on for long.
+func boundToCaller(ctx context.Context) (context.Context, func()) {
+	caller, ok := ctx.Value(callerKey{}).(context.Context)
+	if !ok {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(caller, func() { cancel(context.Cause(caller)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
 	}
 }
 

@@ -1,0 +1,127 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/smol-machines/smol-go/internal/rest"
+	"github.com/smol-machines/smol-go/smol"
+)
+
+// The service's own limits.
+const (
+	maxBody       = 2 << 20   // of a JSON request
+	maxUpload     = 100 << 20 // of a file's body
+	maxBlind      = 1 << 20   // above it an upload is staged, and can land elsewhere in a machine made from an image
+	maxDownload   = 4 << 30   // what the service holds in memory for a download
+	maxList       = 64 << 20  // ours: thousands of machines
+	maxInFlight   = 6         // a machine serves eight connections, one of them for the service's own probe; another client may need one
+	maxExec       = 280 * time.Second
+	machinesRoute = "/api/v1/machines"
+)
+
+// Backend is the local fleet as [smol.NewFleet] takes it; programs use [Service]. It also implements [smol.FileBackend],
+// [smol.StreamBackend], [smol.LogBackend], [smol.BranchBackend] and [smol.ImageBackend].
+type Backend struct {
+	rest   *rest.Client
+	traits smol.Traits
+	pauses pauses
+}
+
+// pauses are the waits between questions.
+type pauses struct {
+	settle   time.Duration // until the service has noticed what a lost call did
+	follower time.Duration // for a place among the followers of logs, at first
+	image    time.Duration // for a pull that outlasts its request
+}
+
+// NewBackend returns a backend for the service that o names; nil means the defaults. It does no I/O.
+func NewBackend(o *Options) (*Backend, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	raw := o.URL
+	if raw == "" {
+		raw = defaultURL(runtime.GOOS)
+	}
+	e, err := parseEndpoint(raw, runtime.GOOS)
+	if err != nil {
+		return nil, err
+	}
+	if o.DialTimeout < 0 {
+		return nil, &smol.Error{Code: smol.CodeInvalid, Message: "Options.DialTimeout is negative"}
+	}
+	d := &dialer{endpoint: *e, timeout: o.DialTimeout, window: o.StartWindow}
+	if d.timeout == 0 {
+		d.timeout = defaultDialTimeout
+	}
+	var transport http.RoundTripper = rest.NewTransport(d.dial)
+	if o.Wrap != nil {
+		transport = o.Wrap(transport)
+	}
+	return &Backend{
+		rest: rest.New(&rest.Config{
+			Base: e.base(), Transport: transport, RequestID: "X-Trace-Id", Header: http.Header{"User-Agent": {"smol-go"}},
+		}),
+		traits: smol.Traits{
+			Fleet: "local", Endpoint: e.url, MaxInFlight: maxInFlight, MaxExec: maxExec,
+			MaxUpload: maxUpload, MaxBlindUpload: maxBlind, MaxDownload: maxDownload,
+		},
+		pauses: pauses{settle: 500 * time.Millisecond, follower: 100 * time.Millisecond, image: 2 * time.Second},
+	}, nil
+}
+
+// Traits implements [smol.Backend]. Execs are bounded by the service's 300 seconds for any answer, and env and directory given at
+// create reach the workload only.
+func (b *Backend) Traits() smol.Traits { return b.traits }
+
+// Close closes the connections that are idle.
+func (b *Backend) Close() error {
+	b.rest.Close()
+	return nil
+}
+
+// request is a request about one machine; tail is the rest of the path, escaped. A name that the service could not have given is
+// refused here, before it can lead anywhere.
+func request(op, method, name, tail string) (*rest.Request, error) {
+	if err := checkName("machine name", name); err != nil {
+		return nil, describe(err, op, "")
+	}
+	return &rest.Request{Op: op, Machine: name, Method: method, Path: machinesRoute + "/" + name + tail, Accept: "application/json"}, nil
+}
+
+// send sends in as JSON, unless it is nil, and decodes the answer into out, unless that is nil.
+func (b *Backend) send(ctx context.Context, r *rest.Request, in, out any) error {
+	if err := attach(r, in); err != nil {
+		return err
+	}
+	return explain(b.rest.JSON(ctx, r, nil, out))
+}
+
+// attach makes in the body of r.
+func attach(r *rest.Request, in any) error {
+	if in == nil {
+		return nil
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // scripts are full of <, > and &, and six bytes for each count against the limit
+	if err := enc.Encode(in); err != nil {
+		return &smol.Error{Op: r.Op, Machine: r.Machine, Code: smol.CodeInvalid, Err: err}
+	}
+	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if len(body) > maxBody {
+		return &smol.Error{
+			Op: r.Op, Machine: r.Machine, Code: smol.CodeInvalid,
+			Message: fmt.Sprintf("the request has %d bytes; the service takes %d", len(body), maxBody),
+			Hint:    "put what is large into a file of the machine first",
+		}
+	}
+	r.Body, r.ContentType = bytes.NewReader(body), "application/json"
+	return nil
+}

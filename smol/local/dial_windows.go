@@ -1,0 +1,13 @@
+package local
+
+import (
+	"errors"
+	"syscall"
+)
+
+// wsaConnRefused is what Windows calls ECONNREFUSED; package syscall has a number of its own for that name.
+const wsaConnRefused = syscall.Errno(10061)
+
+func isRefused(err error) bool {
+	return errors.Is(err, wsaConnRefused) || errors.Is(err, syscall.ECONNREFUSED)
+}

@@ -1,0 +1,164 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/smol-machines/smol-go/internal/rest"
+	localwire "github.com/smol-machines/smol-go/internal/wire/local"
+	"github.com/smol-machines/smol-go/smol"
+)
+
+const (
+	// adoptTime bounds the command of adopt, which does nothing; booting and pulling come on top.
+	adoptTime = 30 * time.Second
+	// settleTries is how often the service is asked what became of a lost stop: its supervisor looks every five seconds.
+	settleTries = 15
+)
+
+// Start implements [smol.Backend]. When the answer is lost, or the service says that an earlier start still holds the machine, it
+// finds out what became of it; see [Backend.adopt].
+func (b *Backend) Start(ctx context.Context, id string, opts *smol.StartOptions) (*smol.Info, error) {
+	const op = "start"
+	r, err := request(op, http.MethodPost, id, "/start")
+	if err != nil {
+		return nil, err
+	}
+	// A body of {} is what every release takes; none at all, with this content type, fails before 1.21.
+	var body localwire.StartMachineRequest
+	if opts != nil {
+		if (opts.RegistryUser == "") != (opts.RegistryPassword == "") {
+			return nil, describe(invalid("StartOptions.RegistryUser", "and RegistryPassword go together"), op, id)
+		}
+		if opts.RegistryUser != "" {
+			body.RegistryAuth = &localwire.RegistryAuth{Username: opts.RegistryUser, Password: opts.RegistryPassword}
+		}
+		if opts.Branchable {
+			if r.Query, err = b.branchableQuery(ctx); err != nil {
+				return nil, describe(err, op, id)
+			}
+		}
+	}
+	info, err := b.machine(ctx, r, &body)
+	if e, ok := answer(err, http.StatusInternalServerError); lost(err) || ok && strings.Contains(e.Message, "already starting or running this VM") {
+		return b.adopt(ctx, op, id, err)
+	}
+	return info, err
+}
+
+// branchableQuery returns how this release calls a start that makes a source of branches. It has one field under two names, and both at
+// once are a duplicate to some releases.
+func (b *Backend) branchableQuery(ctx context.Context) (string, error) {
+	h, err := b.Health(ctx)
+	if err != nil {
+		return "", err
+	}
+	if atLeast(h.Version, 1, 14) {
+		return "branchable=true", nil
+	}
+	return "forkable=true", nil
+}
+
+// atLeast reports whether version is that release or a later one; false for a version that it cannot read.
+func atLeast(version string, major, minor int) bool {
+	first, rest, _ := strings.Cut(version, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	m, err1 := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(second)
+	return err1 == nil && err2 == nil && (m > major || m == major && n >= minor)
+}
+
+// adopt deals with a start whose answer was lost. If that happened while the image was pulled, the machine runs and the service says
+// that it does not: stop then does nothing, delete fails, and another start kills it. A command is the way out: the service takes the
+// machine that runs for its own, or boots it if none does, which is what was asked for anyway. Commands do harm to a machine in any other
+// state, so it is asked for first. The error is why, if the machine does not run in the end.
+func (b *Backend) adopt(ctx context.Context, op, id string, why error) (*smol.Info, error) {
+	info, err := b.Inspect(ctx, id)
+	if err == nil && info.State == smol.StateStopped {
+		// Its outcome does not matter: a machine without this program is adopted as well.
+		_, _ = b.Exec(ctx, id, &smol.ExecRequest{Argv: []string{"true"}, Timeout: adoptTime})
+		info, err = b.Inspect(ctx, id)
+	}
+	switch {
+	case err == nil && info.State == smol.StateRunning:
+		return info, nil
+	case ctx.Err() != nil:
+		return nil, (&rest.Request{Op: op, Machine: id}).Broken(ctx, why)
+	}
+	return nil, why
+}
+
+// Stop implements [smol.Backend]. When the answer is lost it waits until the service has noticed that the machine went down, which
+// takes some seconds.
+func (b *Backend) Stop(ctx context.Context, id string, _ *smol.StopOptions) (*smol.Info, error) {
+	r, err := request("stop", http.MethodPost, id, "/stop")
+	if err != nil {
+		return nil, err
+	}
+	info, err := b.machine(ctx, r, nil)
+	if !lost(err) {
+		return info, err
+	}
+	for range settleTries {
+		if now, lookErr := b.Inspect(ctx, id); lookErr == nil && now.State == smol.StateStopped {
+			return now, nil
+		}
+		if pause(ctx, b.pauses.settle) != nil {
+			return nil, r.Broken(ctx, err)
+		}
+	}
+	return nil, err
+}
+
+// Delete implements [smol.Backend]. When the answer is lost it looks whether the machine is still there. It does not ask again by
+// itself: by then the name could be another machine's.
+func (b *Backend) Delete(ctx context.Context, id string, opts *smol.DeleteOptions) error {
+	r, err := request("delete", http.MethodDelete, id, "")
+	if err != nil {
+		return err
+	}
+	if opts != nil && opts.Cascade {
+		r.Query = "cascade=true"
+	}
+	err = b.delete(ctx, r)
+	if e, ok := answer(err, http.StatusInternalServerError); ok && strings.Contains(e.Message, "(pid unknown) is still alive") {
+		// A start that was cut off left it running behind the service's back. The service has refused and removed nothing.
+		if _, err := b.adopt(ctx, "delete", id, e); err != nil {
+			return err
+		}
+		return b.delete(ctx, r)
+	}
+	return err
+}
+
+func (b *Backend) delete(ctx context.Context, r *rest.Request) error {
+	err := b.send(ctx, r, nil, nil)
+	if !lost(err) {
+		return err
+	}
+	_, look := b.Inspect(ctx, r.Machine)
+	if errors.Is(look, smol.ErrNotFound) {
+		return nil
+	}
+	var e *smol.Error
+	if look == nil && errors.As(err, &e) {
+		e.Hint = "the machine is still listed, though its process may be gone; delete it again"
+	}
+	return err
+}
+
+// pause waits for d, or returns the cause of ctx if that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,53 @@
+// Package local is the fleet of machines on this host, served by smolvm over a Unix socket or a loopback port.
+//
+//	svc, err := local.New(local.OptionsFromEnv())
+//	if err != nil {
+//		return err
+//	}
+//	defer svc.Close()
+//	m, err := svc.Create(ctx, smol.Spec{Image: "alpine:3.20", Network: smol.Network{Open: true}}, nil)
+//
+// The service has no authentication: whoever reaches it can do on the host what the user who runs it can. That is why only a
+// Unix socket or a loopback address is accepted, and why no proxy is ever used.
+//
+// # What is sent again
+//
+// Nothing but the attempt to connect: for a moment when the service is about to start (see [Options]). The questions
+// among the calls (inspect, list, logs, download) can be repeated by net/http on a connection that died while it was idle.
+// When the answer to a call that changes something is lost, the package asks what became of it before it says anything.
+//
+// # Deadlines
+//
+// There are none but those of the caller's context, and that of connecting. The service itself answers no call after 300
+// seconds, except for the logs and the rest of a stream: the error then has Status 408 and the work may go on. A start
+// includes the pull of the image.
+package local
+
+import (
+	"context"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+// Service is the local fleet. It embeds the part that all fleets share and adds what only this one has. It is safe for
+// concurrent use. Close it when it is no longer needed; machines run on.
+type Service struct {
+	*smol.Fleet
+	backend *Backend
+}
+
+// New returns the service that o names; nil means the defaults. It does no I/O: whether anybody serves there shows at the
+// first call.
+func New(o *Options) (*Service, error) {
+	b, err := NewBackend(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Fleet: smol.NewFleet(b), backend: b}, nil
+}
+
+// URL returns where the service is: unix:// and an absolute path, or http:// and a loopback address.
+func (s *Service) URL() string { return s.backend.traits.Endpoint }
+
+// Health asks the service whether it is up and which release it is.
+func (s *Service) Health(ctx context.Context) (*Health, error) { return s.backend.Health(ctx) }
