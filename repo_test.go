@@ -228,7 +228,7 @@ func TestCalls(t *testing.T) {
 		reason  string
 	}{
 		{"os.Exit", func(s *source) bool {
-			return s.test || under(s.pkg, "cmd") || under(s.pkg, "examples") || under(s.pkg, "internal/sim/sandbox")
+			return s.test || under(s.pkg, "cmd") || under(s.pkg, "tools") || under(s.pkg, "examples") || under(s.pkg, "internal/sim/sandbox")
 		}, "only a program ends the process"},
 		{"time.Sleep", func(s *source) bool { return !s.test }, "wait on a condition, or use testing/synctest"},
 		{"context.Background", func(s *source) bool {

@@ -5,20 +5,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"log"
 	"os"
 
 	"go.yaml.in/yaml/v3"
 )
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("specjson: ")
 	if len(os.Args) != 3 {
-		log.Fatal("usage: specjson IN.yaml OUT.json")
+		fmt.Fprintln(os.Stderr, "usage: specjson IN.yaml OUT.json")
+		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "specjson:", err)
+		os.Exit(1)
 	}
 }
 
