@@ -41,7 +41,13 @@ func chooseIdentity(euid, egid int, uids, gids []idRange) identity {
 			gid: syscall.SysProcIDMap{HostID: egid, Size: 1},
 		}
 	}
-	return identity{uid: chooseIDs(uids), gid: chooseIDs(gids), root: true}
+	id := identity{uid: chooseIDs(uids), gid: chooseIDs(gids)}
+	// Root of a namespace with a single id can do no more than an ordinary user.
+	id.root = id.uid.Size > 1 && id.gid.Size > 1
+	if !id.root {
+		id.uid.Size, id.gid.Size = 1, 1
+	}
+	return id
 }
 
 // chooseIDs picks a range that does not contain root. The files below /proc/sys ask for the global user 0, not for a

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ type setup struct {
 	*config
 	report io.Writer
 	began  time.Time
+	// console is written when there is something to decide, as every line would wake the other side.
+	console bytes.Buffer
 	// host and state are the host's root and the state directory, opened in this mount namespace: only such can be bound
 	// from. root is the machine's root.
 	host, state, root int
@@ -58,9 +61,9 @@ func setupMain(in io.Reader, out io.Writer) int {
 	s.tree()
 	s.identify()
 	s.enter()
-	if line, err := json.Marshal(s.failed); err == nil {
-		fmt.Fprintf(s.report, "%s%s\n", reportFailed, line)
-	}
+	line, _ := json.Marshal(s.failed)
+	fmt.Fprintf(&s.console, "%s%s\n", reportFailed, line)
+	s.console.WriteTo(s.report)
 	return 70
 }
 
@@ -85,7 +88,7 @@ func (s *setup) do(step string, f func() error) {
 
 // say writes a line on the console.
 func (s *setup) say(line string) {
-	fmt.Fprintf(s.report, "[%12.6f] %s\n", time.Since(s.began).Seconds(), line)
+	fmt.Fprintf(&s.console, "[%12.6f] %s\n", time.Since(s.began).Seconds(), line)
 }
 
 // isolate leaves the host's mounts, and takes the machine's root as that of this process. From here on a path, whatever
@@ -112,7 +115,6 @@ func (s *setup) isolate() {
 	})
 	s.do("change root", func() error { return unix.Chroot("mnt") })
 	s.do("change directory", func() error { return unix.Chdir("/") })
-	unix.Umask(0o022)
 }
 
 // identify gives the machine its names and its loopback.
@@ -170,6 +172,9 @@ func (s *setup) enter() {
 	s.do("detach host", func() error { return unix.Unmount(".", unix.MNT_DETACH) })
 	s.do("enter root", func() error { return unix.Chdir("/") })
 	s.do("execute agent", func() error {
+		if _, err := s.console.WriteTo(s.report); err != nil {
+			return err
+		}
 		return unix.Exec("/proc/self/exe", []string{agentArgv0, s.BootID}, s.Env)
 	})
 }

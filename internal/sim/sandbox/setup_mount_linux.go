@@ -13,26 +13,25 @@ import (
 // directories exist in every machine, with these modes if they are made here.
 var directories = []struct {
 	path string
-	mode os.FileMode
+	mode uint32
 }{
 	{"/proc", 0o555},
 	{"/dev", 0o755},
 	{"/sys", 0o555},
-	{"/tmp", 0o777 | os.ModeSticky},
+	{"/tmp", 0o1777},
 	{"/run", 0o755},
 	{"/etc", 0o755},
 	{"/home", 0o755},
-	{"/opt", 0o755},
 	{"/root", 0o700},
 	{"/usr", 0o755},
 	{"/var", 0o755},
-	{"/var/log", 0o755},
-	{"/var/tmp", 0o777 | os.ModeSticky},
+	{"/var/tmp", 0o1777},
 	{"/workspace", 0o755},
 }
 
 // kernelFiles mounts what every machine has.
 func (s *setup) kernelFiles() {
+	unix.Umask(0)
 	for _, d := range directories {
 		s.do("make "+d.path, func() error { return makeDir(d.path, d.mode) })
 	}
@@ -44,6 +43,7 @@ func (s *setup) kernelFiles() {
 	s.bind("workspace", "/workspace", s.stateFile("workspace", 0))
 	// A machine's own boot identity, not that of the host's kernel.
 	s.bind("boot_id", "/proc/sys/kernel/random/boot_id", s.stateFile("boot_id", unix.MOUNT_ATTR_RDONLY))
+	unix.Umask(0o022)
 }
 
 func (s *setup) devices() {
@@ -57,7 +57,7 @@ func (s *setup) devices() {
 		})
 	}
 	s.do("make /dev directories", func() error {
-		return errors.Join(makeDir("/dev/pts", 0o755), makeDir("/dev/shm", 0o777|os.ModeSticky))
+		return errors.Join(makeDir("/dev/pts", 0o755), makeDir("/dev/shm", 0o1777))
 	})
 	// Without gid=5, which an ordinary user's namespace does not have.
 	s.mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
@@ -130,15 +130,19 @@ func (s *setup) hostTree(b *bind) func() (int, error) {
 }
 
 // makeDir makes a directory, and its parents, unless it exists.
-func makeDir(dir string, mode os.FileMode) error {
-	if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
-		return nil
+func makeDir(dir string, mode uint32) error {
+	err := unix.Mkdir(dir, mode)
+	if err == unix.ENOENT {
+		if err := os.MkdirAll(path.Dir(dir), 0o755); err != nil {
+			return err
+		}
+		err = unix.Mkdir(dir, mode)
 	}
-	if err := os.MkdirAll(path.Dir(dir), 0o755); err != nil {
+	if err != unix.EEXIST {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
+	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() { // a link to one is as good
+		return &os.PathError{Op: "mkdir", Path: dir, Err: unix.EEXIST}
 	}
-	return os.Chmod(dir, mode) // not through the umask
+	return nil
 }

@@ -60,7 +60,7 @@ func (s *setup) mountPoint(b *bind) error {
 	if err := os.MkdirAll(path.Dir(b.Target), 0o755); err != nil {
 		return err
 	}
-	return writeFile(b.Target, "", 0o644)
+	return writeUnlessThere(b.Target, "")
 }
 
 // etc writes the files that name the machine and its users. Those that users of the machine may have changed stay.
@@ -68,8 +68,8 @@ func (s *setup) etc() {
 	s.do("write /etc", func() error {
 		hosts := "127.0.0.1\tlocalhost\n::1\tlocalhost\n127.0.1.1\t" + s.Hostname + "\n"
 		return errors.Join(
-			writeFile("/etc/hostname", s.Hostname+"\n", 0o644),
-			writeFile("/etc/hosts", hosts, 0o644),
+			writeFile("/etc/hostname", s.Hostname+"\n"),
+			writeFile("/etc/hosts", hosts),
 			writeUnlessThere("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"+
 				"daemon:x:1:1:daemon:/usr/sbin:/bin/false\n"+
 				"nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"),
@@ -110,8 +110,11 @@ func (s *setup) install(p *program) error {
 }
 
 func linkUnlessThere(to, name string) error {
-	err := os.MkdirAll(path.Dir(name), 0o755)
-	if err == nil {
+	err := os.Symlink(to, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return err
+		}
 		err = os.Symlink(to, name)
 	}
 	if errors.Is(err, fs.ErrExist) {
@@ -121,17 +124,26 @@ func linkUnlessThere(to, name string) error {
 }
 
 func writeUnlessThere(name, text string) error {
-	if _, err := os.Lstat(name); err == nil {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	return writeFile(name, text, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
-func writeFile(name, text string, mode os.FileMode) error {
-	return replace(name, mode, func(w *os.File) error { _, err := w.WriteString(text); return err })
+// writeFile writes a file whatever is there. Opening what a guest left could hang on a FIFO.
+func writeFile(name, text string) error {
+	if _, err := os.Lstat(name); err != nil {
+		return writeUnlessThere(name, text)
+	}
+	return replace(name, 0o644, func(w *os.File) error { _, err := w.WriteString(text); return err })
 }
 
-// replace puts a new file in the place of name, whatever that is: opening what a guest left there could hang on a FIFO.
+// replace puts a new file in the place of name.
 func replace(name string, mode os.FileMode, write func(*os.File) error) error {
 	f, err := os.CreateTemp(path.Dir(name), ".smol-*")
 	if err != nil {
