@@ -1,0 +1,4 @@
+package main
+
+// Main is the program, for tests that run it as a process of its own.
+var Main = main
