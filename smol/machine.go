@@ -22,6 +22,7 @@ type Machine struct {
 
 	checks checks
 	guest  guestState
+	files  fileState
 }
 
 // Fleet returns the fleet that the machine belongs to.
