@@ -41,7 +41,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, self, args...)
 	home := t.TempDir()
 	cmd.Env = []string{
-		asProgram + "=1", "HOME=" + home, "USERPROFILE=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
+		asProgram + "=1", "GORACE=atexit_sleep_ms=0", "HOME=" + home, "USERPROFILE=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
 		"SystemRoot=" + os.Getenv("SystemRoot"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"),
 	}
 	cmd.Env = append(cmd.Env, env...)

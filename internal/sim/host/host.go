@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 )
 
@@ -38,7 +39,11 @@ type Host struct {
 	server *local.Server // the last one, which may have been killed
 	up     bool
 	served chan error
-	seen   []local.Request // by the servers before
+	past   []*local.Server
+	failed []error // restarts that a fault asked for
+
+	requests recorder
+	faults   *fault.Injector
 }
 
 // Start runs a stand-in in a new directory of its own.
@@ -47,8 +52,9 @@ func Start(o *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{opts: *o, dir: dir}
+	h := &Host{opts: *o, dir: dir, faults: fault.New()}
 	h.opts.Server.DataDir = filepath.Join(dir, "data")
+	h.opts.Server.Wrap = func(next http.Handler) http.Handler { return h.requests.wrap(h.faults.Wrap(next)) }
 	if err := h.start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -149,21 +155,52 @@ func (h *Host) Kill() error {
 func (h *Host) stopped() {
 	<-h.served // nothing but ErrServerClosed after a close
 	h.up = false
-	h.seen = append(h.seen, h.server.Requests()...)
-	h.server.ForgetRequests()
+	h.past = append(h.past, h.server)
 }
 
-// Requests are those seen by all servers of the host, oldest first.
-func (h *Host) Requests() []local.Request {
+// Reboots returns how often all servers of the host together have rebooted a machine because they took it for dead.
+func (h *Host) Reboots(machine string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Concat(h.seen, h.server.Requests())
+	n := 0
+	for _, s := range h.past {
+		n += s.Reboots(machine)
+	}
+	if h.up {
+		n += h.server.Reboots(machine)
+	}
+	return n
 }
+
+// Requests are those seen by all servers of the host, oldest first; those that a fault answered are among them.
+func (h *Host) Requests() []local.Request { return h.requests.all() }
+
+// ForgetRequests empties what [Host.Requests] returns.
+func (h *Host) ForgetRequests() { h.requests.forget() }
+
+// Fault makes the server misbehave, also the next one. A fault that restarts restarts the host unless it says what to call.
+func (h *Host) Fault(f fault.Fault) *fault.Armed {
+	if f.Action == fault.Restart && f.Call == nil {
+		f.Call = func() {
+			err := h.Restart(context.Background())
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.failed = append(h.failed, err)
+		}
+	}
+	return h.faults.Add(f)
+}
+
+// ClearFaults removes all faults.
+func (h *Host) ClearFaults() { h.faults.Reset() }
 
 // Stop ends the server and every machine, and leaves the directory.
 func (h *Host) Stop() error {
-	err := h.Kill()
-	return errors.Join(err, h.eachState(h.end))
+	h.faults.Close()
+	err := errors.Join(h.Kill(), h.eachState(h.end))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return errors.Join(append(h.failed, err)...)
 }
 
 // Close does what Stop does and removes the directory. What cannot be ended or removed is in the error.

@@ -22,7 +22,7 @@ import (
 var defaultEnv = []string{"HOME=/root", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM=xterm-256color"}
 
 // patience is how long a function may go on after its machine has ended.
-const patience = 10 * time.Second
+const patience = 5 * time.Second
 
 // instance is a machine that runs.
 type instance struct {

@@ -1,0 +1,88 @@
+package smoltest
+
+import (
+	"time"
+
+	"github.com/smol-machines/smol-go/internal/sim/fault"
+)
+
+// Action is what a [Fault] does to a request.
+type Action int
+
+// The actions. Only Pass, LoseReply, Cut and Garble let the service do its work, unless the fault has Work set.
+const (
+	// Pass lets the request through, after the fault's delay.
+	Pass Action = iota
+	// Fail answers with the fault's status and body.
+	Fail
+	// LoseReply lets the service do the work and closes the connection without a byte of the reply.
+	LoseReply
+	// Cut sends the beginning of the reply, its header and the first After bytes of its body, and closes the connection.
+	Cut
+	// Hang never answers.
+	Hang
+	// Garble sends the reply with every byte of its body changed.
+	Garble
+	// Restart restarts the service and closes the connection without a byte of a reply.
+	Restart
+)
+
+var actions = map[Action]fault.Action{
+	Pass: fault.Pass, Fail: fault.Fail, LoseReply: fault.LoseReply, Cut: fault.Cut, Hang: fault.Hang, Garble: fault.Garble, Restart: fault.Restart,
+}
+
+// String returns the action's name, "lose reply" for example.
+func (a Action) String() string {
+	if f, ok := actions[a]; ok {
+		return f.String()
+	}
+	return "unknown action"
+}
+
+// Fault is something that goes wrong with the requests that it is for. The zero value is for all of them and does nothing.
+type Fault struct {
+	// Method is the request's method. Empty: any.
+	Method string
+	// Path says which paths: a pattern that begins with "/", in which "*" stands for any one segment, or a part that the path contains. Empty:
+	// any.
+	Path string
+	// Nth is the first of those requests that is hit, counted from 1 and from when the fault was added. Zero: the first.
+	Nth int
+	// Times is how many are hit from then on. Zero: one if Nth is set, else all.
+	Times int
+
+	// Action is what happens. Zero: Pass.
+	Action Action
+	// Delay is how long it takes to begin.
+	Delay time.Duration
+	// Work lets the service do the work before Fail, Hang and Restart; its own reply is thrown away.
+	Work bool
+	// Status is what Fail answers. Zero: 500.
+	Status int
+	// ContentType and Body are what Fail sends with it. Empty: none is sent.
+	ContentType, Body string
+	// After is how many bytes of the body Cut lets through.
+	After int64
+}
+
+func (f *Fault) fault() fault.Fault {
+	return fault.Fault{
+		Method: f.Method, Path: f.Path, Nth: f.Nth, Times: f.Times, Action: actions[f.Action], Delay: f.Delay, Work: f.Work,
+		Status: f.Status, ContentType: f.ContentType, Body: f.Body, After: f.After,
+	}
+}
+
+// Armed is a fault that was added to a stand-in.
+type Armed struct{ armed *fault.Armed }
+
+// Fired returns how many requests the fault has hit.
+func (a *Armed) Fired() int { return a.armed.Fired() }
+
+// Fault adds a fault, which stays over restarts. Of several that hit the same request the one added first happens. An action that is none of
+// the constants is Pass.
+func (l *Local) Fault(f Fault) *Armed {
+	return &Armed{l.host.Fault(f.fault())}
+}
+
+// ClearFaults removes all faults. A request that is being hit stays so.
+func (l *Local) ClearFaults() { l.host.ClearFaults() }
