@@ -31,7 +31,10 @@ type instance struct {
 	frozen *net.UnixConn
 }
 
-var _ sim.Instance = (*instance)(nil)
+var (
+	_ sim.Instance   = (*instance)(nil)
+	_ sim.Configured = (*instance)(nil)
+)
 
 // newInstance takes over the state and the process.
 func newInstance(s *state, p *process1, bootID, console string) *instance {
@@ -213,3 +216,6 @@ func (m *instance) hello(ctx context.Context) error {
 	m.env = r.Env
 	return nil
 }
+
+// Config returns what the image says of the commands in it: an environment, in which the PATH is its own.
+func (m *instance) Config() sim.Config { return sim.Config{Env: m.Environ()} }
