@@ -26,7 +26,7 @@ var (
 // The scripts of the runner, one an operation. They travel with every exec, so they go without their comments. Start hands what the
 // keeper needs on as text.
 var (
-	startScript = "_jlib=" + quote(strip(libSource)) + "\n_jkeeper=" + quote(strip(keeperSource)) + "\neval \"$_jlib\"\n" +
+	startScript = "_jlib=" + quote(strip(libSource)) + "\n_jk=$_jlib" + quote(strip(keeperSource)) + "\neval \"$_jlib\"\n" +
 		strip(outerSource) + strip(startSource)
 	pollScript   = strip(libSource) + strip(outerSource) + strip(pollSource)
 	signalScript = strip(libSource) + strip(outerSource) + strip(signalSource)

@@ -1,12 +1,10 @@
 # Used both by the exec and by the keeper, which outlives it. Variables begin with _j: a variable that is exported already
 # stays so when it is set, and would reach the command. The files of a job are $_jf.*:
-#   job     the lock that makes an id run once; boot id and uptime of the start
-#   keeper  pid and start time of the process that will write down the end
-#   pid     the same of the command, whose pid is also its process group where there is a setsid
-#   exit    state, code, start, end
+#   job     the lock that makes an id run once; a line each: uptime of the start, pid of the process that will write down the end,
+#           pid of the command, which is also its process group where there is a setsid
+#   exit    state, code, start, end; reserved as blanks while there is room on the disk, and overwritten in place
 #   out err what the command wrote
-#   sig     numbers of the signals sent by request; late: the deadline has passed; timer: the second sleep towards the deadline
-# exit, keeper and pid are reserved as blanks while there is room on the disk, and overwritten in place.
+#   sig     numbers of the signals sent by request; late: the deadline has passed; timer: pid of the second sleep towards the deadline
 
 # cs TIME sets _jcs to a time in hundredths of a second. The 1 keeps 08 from being octal.
 cs() { _jcs=$((${1%.*}*100+1${1#*.}-100)); }
@@ -14,17 +12,19 @@ now() { read -r _jup _j_ </proc/uptime; cs $_jup; }
 # dot N sets _jdot to N hundredths as seconds.
 dot() { _jdot=$(($1/100)).$(($1/10%10))$(($1%10)); }
 # Not every sleep knows fractions.
-nap() { sleep $1 || sleep $((${1%.*}+1)); }
-# stamp PID sets _jct to the start time of a process that is not a zombie: a pid alone may be another process by now.
-stamp() { read -r _jl </proc/$1/stat || return; _jl=${_jl##*) }; set -- $_jl; _jct=${20}; [ $1 != Z ]; }
-# is FILE: the process noted in the file lives.
-is() { read -r _jp _jv _j_ <"$_jf.$1" && [ "$_jp" ] && stamp $_jp && [ "$_jct" = "$_jv" ]; }
+nap() { sleep $1 || sleep 1; }
+# self sets _jp to the pid of this process, also in a subshell. A shell reads byte by byte, so /proc/self/stat would take longer.
+self() { for _jp in /proc/self/task/*; do _jp=${_jp##*/}; done; }
+# look reads the job: _ja, _jkeeper and _jpid. A line that is not written yet is empty.
+look() { { read -r _ja; read -r _jkeeper; read -r _jpid; } <$_jf.job; }
+# holds PID: the process belongs to the keeper of the job, which holds its end open. A pid alone may be another process by now.
+holds() { [ /proc/$1/fd/9 -ef $_jf.exit ]; }
 # A line that is just being overwritten begins with no state.
-ended() { read -r _jst _jrc _ja _jb _j_ <"$_jf.exit" && case $_jst in exited|timed_out|signaled) ;; *) false; esac; }
+ended() { read -r _jst _jrc _ja _jb _j_ <$_jf.exit && case $_jst in exited|timed_out|signaled) ;; *) false; esac; }
 # marked SIGNAL sends it to all that carry the mark of the job in their environment, and fails if there is none. No grep finds the end of a
 # variable in every userland; head names each file it shows, if there are several.
 marked() {
-  head -c 131072 /proc/self/environ /proc/[0-9]*/environ | tr '\0' '\n' | {
+  head -c 131072 /proc/self/environ /proc/[0-9]*/environ | tr "\0" "\n" | {
     _jk=
     while read -r _jl; do
       case $_jl in

@@ -1,8 +1,8 @@
 # setup BASES [FRAGMENT-PIECES...]
 shift
 for _jbase in $_jbases; do
-  base "$_jbase" || continue
-  if [ $# = 0 ]; then true >>"$_jbase/.gitignore" || continue
+  base || continue
+  if [ $# = 0 ]; then true >>$_jbase/.gitignore || continue
   else
     (umask 077; printf %s "$@" >"$_jbase/env.$$") && mv -f "$_jbase/env.$$" "$_jbase/env" || { rm -f "$_jbase/env.$$"; continue; }
   fi

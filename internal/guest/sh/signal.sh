@@ -1,20 +1,22 @@
+# send SIGNAL. Without setsid there is no group, and just after the start none yet.
+send() { [ "$_jpid" ] && kill -$1 -$_jpid || marked $1 || kill -$1 $_jpid; }
 # signal BASES ID NUMBER
 _jn=$3
 view 0.00 0 0 0 0 0
 if ! seek && take; then
   # Nobody can start this id any more.
-  echo "signaled $((128+_jn)) $_jup $_jup" 1<>"$_jf.exit"
+  echo "signaled $((128+_jn)) $_jup $_jup" 1<>$_jf.exit
 else
   # The command notes its pid and then looks for a signal, so one of the two sees the other.
-  case $_jn in 18|19) ;; *) _jwait=30; ended || echo $_jn >>"$_jf.sig"; esac
+  case $_jn in 18|19) ;; *) _jwait=30; ended || echo $_jn >>$_jf.sig; esac
   _jk=0
-  while read -r _jp _j_ <"$_jf.pid"; ! [ "$_jp" ] && ! ended && [ $((_jk+=1)) -lt 20 ]; do nap 0.05; done
-  if ! ended && is pid; then
-    # Without setsid there is no group, and just after the start none yet.
-    send() { kill -$1 -$2 || marked $1 || kill -$1 $2; }
-    send $_jn $_jp
+  while look; [ ! "$_jpid" ] && ! ended && [ $((_jk+=1)) -lt 20 ]; do nap 0.05; done
+  # As long as the keeper has not written down the end, the pid of the command is not another's.
+  if ! ended; then
+    holds $_jkeeper || _jpid=
+    send $_jn
     # What is stopped would not see it.
-    [ $_jn != 15 ] || send 18 $_jp
+    [ $_jn != 15 ] || send 18
   fi
   [ $_jn != 9 ] || { sweep; _jwait=200; }
 fi

@@ -4,16 +4,10 @@ shift 8
 view "$@"
 shift 6
 if ! seek && take; then
-  _jss=
-  IFS=:
-  for _jx in $PATH; do [ -x "$_jx/setsid" ] && _jss=$_jx/setsid && break; done
-  unset IFS
-  # A busybox without links has it inside.
-  [ "$_jss" ] || { command -v setsid >/dev/null && _jss=setsid; }
+  _jss=$(command -v setsid)
   # One sleep serves the wait and the deadline. The pipe of the substitution below is open as long as the sleep, so its end wakes us: by
   # itself or, when the command has ended, by the keeper. News is looked for after a moment only, so that what is short comes whole.
-  _jfrom=$_jcs _jn=$_jwait _jhold=
-  [ $_jn = 0 ] || _jhold=1
+  _jfrom=$_jcs _jn=$_jwait
   [ $_jnews = 0 ] || [ $_jn -le 20 ] || _jn=20
   cs $_jdl
   [ $_jcs = 0 ] || { [ $_jn -gt 0 ] && [ $_jn -lt $_jcs ]; } || _jn=$_jcs
@@ -21,9 +15,13 @@ if ! seek && take; then
   # Not "&", which would leave the command deaf to SIGINT for good. The keeper kills the shell between us and itself, so that who kills the
   # processes of this exec does not find it.
   : $(
-    read -r _jx _j_ </proc/self/stat
-    ${_jss:+"$_jss"} sh -c "$_jlib$_jkeeper" keeper $_jx $_jid $_jdl $_jdot "$_jhold" $_jup "$_jss" "$_jpath" "$_jbase" \
-      "$_jbases" "$_jdir" "$_jin" "$_jacks" "$_jargs" "$_jenv" "$@" </dev/null >/dev/null
+    self
+    _jsub=$_jp _jhold=/proc/$_jp/fd/3
+    [ $_jwait != 0 ] || _jhold=/dev/null
+    _jvars="_jk _jsub _jid _jdl _jdot _jhold _jup _jss _jpath _jbase _jbases _jdir _jin _jacks _jargs _jenv"
+    export _jvars $_jvars
+    exec 3>&1 >/dev/null </dev/null
+    ${_jss:+"$_jss"} sh -c 'eval "$_jk"' smol-job "$@"
     :
   )
 fi
