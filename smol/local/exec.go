@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"math"
 	"net/http"
@@ -27,8 +26,8 @@ type execReply struct {
 	ExitCode  *int
 	Stdout    string
 	Stderr    string
-	StdoutB64 *string
-	StderrB64 *string
+	StdoutB64 []byte // nil: missing
+	StderrB64 []byte
 }
 
 // Exec implements [smol.Backend]. The service boots a machine that is stopped, reboots one that does not answer, and stops one that is
@@ -115,21 +114,12 @@ func (r *execReply) result() (*smol.ExecResult, error) {
 	if r.ExitCode == nil {
 		return nil, &smol.Error{Code: smol.CodeUnknown, Message: "the reply has no exit code"}
 	}
-	res := &smol.ExecResult{ExitCode: *r.ExitCode}
-	for _, f := range []struct {
-		out  *[]byte
-		b64  *string
-		text string
-	}{{&res.Stdout, r.StdoutB64, r.Stdout}, {&res.Stderr, r.StderrB64, r.Stderr}} {
-		if f.b64 == nil {
-			*f.out = []byte(f.text)
-			continue
-		}
-		data, err := base64.StdEncoding.DecodeString(*f.b64)
-		if err != nil {
-			return nil, &smol.Error{Code: smol.CodeUnknown, Message: "the output in the reply is not base64", Err: err}
-		}
-		*f.out = data
+	res := &smol.ExecResult{ExitCode: *r.ExitCode, Stdout: r.StdoutB64, Stderr: r.StderrB64}
+	if res.Stdout == nil {
+		res.Stdout = []byte(r.Stdout)
+	}
+	if res.Stderr == nil {
+		res.Stderr = []byte(r.Stderr)
 	}
 	return res, nil
 }

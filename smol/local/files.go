@@ -46,12 +46,12 @@ func (b *Backend) Upload(ctx context.Context, id, path string, r io.Reader, size
 	if size == 0 {
 		// net/http does not look at a body of no length, so nobody would notice that there is more.
 		if _, err := body.Read(make([]byte, 1)); err != io.EOF {
-			return b.fileError(ctx, id, err, body)
+			return b.fileError(ctx, id, path, err, body)
 		}
 	}
 	var done localwire.Uploaded
 	if err := b.send(ctx, req, nil, &done); err != nil {
-		return b.fileError(ctx, id, err, body)
+		return b.fileError(ctx, id, path, err, body)
 	}
 	if n := body.count(); done.Size != n {
 		return &smol.Error{
@@ -71,26 +71,21 @@ func (b *Backend) Download(ctx context.Context, id, path string) (io.ReadCloser,
 	r.Accept = ""
 	resp, err := b.rest.Do(ctx, r)
 	if err != nil {
-		return nil, 0, b.fileError(ctx, id, explain(err), nil)
+		return nil, 0, b.fileError(ctx, id, path, explain(err), nil)
 	}
 	return &download{ctx: ctx, req: r, body: resp.Body}, resp.ContentLength, nil
 }
 
 // fileError finds out what err means for a file. The service answers 500 to every failure inside the machine, so the text decides.
-func (b *Backend) fileError(ctx context.Context, id string, err error, body *upload) error {
+func (b *Backend) fileError(ctx context.Context, id, path string, err error, body *upload) error {
 	if body != nil && body.failure() != nil && ctx.Err() == nil {
-		err = body.failure()
-		var known *smol.Error
-		if !errors.As(err, &known) {
-			known = &smol.Error{Code: smol.CodeUnknown, Message: "reading what is to be written: " + err.Error(), Err: err}
-		}
-		return known
+		return sourceError(id, path, body.failure())
 	}
 	e, ok := answer(err, http.StatusInternalServerError)
 	if !ok {
 		return b.unregistered(ctx, id, err)
 	}
-	said := strings.ReplaceAll(e.Message, e.Path, "") // a path can contain anything
+	said := strings.ReplaceAll(e.Message, path, "") // a path can contain anything
 	if !strings.HasPrefix(said, "agent operation failed: ") && !strings.HasPrefix(said, "not a regular file") {
 		return err // that of an implicit start
 	}
@@ -110,6 +105,17 @@ var fileFailures = map[string]smol.Code{
 	"not a regular file":        smol.CodeInvalid,
 	"Is a directory":            smol.CodeInvalid,
 	"Not a directory":           smol.CodeInvalid,
+}
+
+// sourceError says that what was to be uploaded could not be read, or is not what was announced.
+func sourceError(id, path string, err error) error {
+	e := &smol.Error{Code: smol.CodeUnknown, Message: "reading what is to be written: " + err.Error(), Err: err}
+	var own *uploadError
+	if errors.As(err, &own) {
+		e.Code, e.Message, e.Err = smol.CodeInvalid, own.message, own.cause
+	}
+	e.Op, e.Machine, e.Path = "write file", id, path
+	return e
 }
 
 func tooLarge(size int64) string {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-
-	"github.com/smol-machines/smol-go/smol"
 )
 
 // upload is the body of an upload. It holds its source to the size that was announced, remembers why reading failed, and reads no more
@@ -49,21 +47,26 @@ func (u *upload) Read(p []byte) (int, error) {
 
 // check returns why the upload cannot go on with total bytes read and err.
 func (u *upload) check(total int64, err error) error {
-	message := ""
 	switch {
 	case err != nil && err != io.EOF:
 		return err
 	case u.size >= 0 && total > u.size:
-		message = fmt.Sprintf("there is more to write than the %d bytes announced", u.size)
+		return &uploadError{message: fmt.Sprintf("there is more to write than the %d bytes announced", u.size)}
 	case u.size >= 0 && total < u.size && err == io.EOF:
-		message = fmt.Sprintf("there are only %d of the %d bytes announced", total, u.size)
+		return &uploadError{message: fmt.Sprintf("there are only %d of the %d bytes announced", total, u.size), cause: io.ErrUnexpectedEOF}
 	case total > maxUpload:
-		message = tooLarge(total)
-	default:
-		return nil
+		return &uploadError{message: tooLarge(total)}
 	}
-	return &smol.Error{Code: smol.CodeInvalid, Message: message, Err: err}
+	return nil
 }
+
+// uploadError says that the source is not what was announced.
+type uploadError struct {
+	message string
+	cause   error
+}
+
+func (e *uploadError) Error() string { return e.message }
 
 // lookAhead reads one byte more, which there should not be, and returns io.EOF if there is none.
 func lookAhead(r io.Reader) (int, error) {
