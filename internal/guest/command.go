@@ -27,26 +27,24 @@ func (s *Start) Command() (argv []string, files []File, err error) {
 	if err := s.check(script); err != nil {
 		return nil, nil, err
 	}
-	command, argsFile := s.Argv, ""
+	command, file := s.Argv, ""
 	if script > 0 {
 		name := s.file(".script")
 		files = append(files, File{name, []byte(command[script])})
 		command = slices.Clone(command)
 		command[script] = scriptCommand(name)
 	}
-	env := envFragment(s.Env)
-	if len(env)+total(command) > MaxArgs {
-		argsFile = s.file(".args")
-		files = append(files, File{argsFile, []byte(env + argvFragment(command))})
-		env, command = "", nil
+	text := envFragment(s.Env) + argvFragment(command)
+	if len(text) > MaxArgs {
+		file = s.file(".args")
+		files = append(files, File{file, []byte(text)})
+		text = ""
 	}
 	args := []string{
-		strings.Join(s.Bases, " "), s.ID, seconds(s.Timeout), s.Dir, s.Stdin, strings.Join(s.Ack, " "), argsFile, env,
+		strings.Join(s.Bases, " "), s.ID, seconds(s.Timeout), s.Dir, s.Stdin, strings.Join(s.Ack, " "), file, text,
 	}
-	return shArgv(startScript, slices.Concat(args, s.View.args(), command)...), files, nil
+	return shArgv(startScript, append(args, s.View.args()...)...), files, nil
 }
-
-const startArgs = 8
 
 func (s *Start) check(script int) error {
 	var c check
@@ -78,13 +76,6 @@ func (s *Start) file(suffix string) string { return s.Bases[0] + "/" + s.ID + su
 // scriptCommand is the text for sh -c that runs the text in the file, with $0 and "$@" as they are.
 func scriptCommand(file string) string { return ". " + quote(file) }
 
-func total(argv []string) (n int) {
-	for _, a := range argv {
-		n += len(a) + 1
-	}
-	return n
-}
-
 // scriptText returns the index of the text of a `sh -c TEXT` that is too long for an argument, or 0.
 func scriptText(argv []string) int {
 	n := 0
@@ -109,8 +100,6 @@ func (v *View) args() []string {
 		strconv.FormatInt(v.Budget, 10), strconv.FormatInt(v.Stdout, 10), strconv.FormatInt(v.Stderr, 10),
 	}
 }
-
-const viewArgs = 6
 
 func flag(b bool) string {
 	if b {

@@ -18,7 +18,8 @@ const (
 )
 
 const (
-	// MaxArgs is how many bytes of argv and environment go into the exec itself; above it they go to the machine as a file first.
+	// MaxArgs is how many bytes of argv and environment, with the quotes of a shell, go into the exec itself; above it they
+	// go to the machine as a file first.
 	MaxArgs = 96 << 10
 	// MaxArg is the most bytes of one argument, or of one NAME=value, that Linux takes.
 	MaxArg = 128<<10 - 1

@@ -82,8 +82,7 @@ func (p *parser) start() *Start {
 	s.args = p.next()
 	f, ok := parseFragment(p.next())
 	s.View = p.view()
-	s.Argv, s.Env = p.rest, f.env
-	p.rest = nil
+	s.Argv, s.Env = f.argv, f.env
 	if p.bad || !ok || len(s.Bases) == 0 || (len(s.Argv) == 0) != (s.args != "") {
 		p.bad = true
 		return nil
@@ -91,7 +90,6 @@ func (p *parser) start() *Start {
 	if name := s.file(".script"); s.args != "" || slices.Contains(s.Argv, scriptCommand(name)) {
 		s.script = name
 	}
-	s.Argv = slices.Clone(s.Argv)
 	return s
 }
 

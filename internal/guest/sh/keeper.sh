@@ -9,15 +9,15 @@ inner() {
   export SMOL_JOB=$_jid
   _jextra= _jwd=
   for _jx in $_jbases; do [ -r $_jx/env ] && . $_jx/env && break; done
-  eval "$_jenv"
-  [ ! -r "$_jargs" ] || . "$_jargs"
+  eval "$_jtext"
+  [ ! -r "$_jfile" ] || . "$_jfile"
   exec >>$_jf.out 2>>$_jf.err 9>&-
-  [ $# != 0 ] || fault "arguments: not there"
+  [ $# != 0 ] || fault "arguments: cannot be read"
   if [ "$_jin" ]; then
     [ -r "$_jin" ] || fault "stdin: $_jin: cannot be read"
     exec <"$_jin"
   fi
-  [ ! "$_jin$_jargs" ] || rm -f "$_jin" "$_jargs"
+  [ ! "$_jin$_jfile" ] || rm -f "$_jin" "$_jfile"
   # From here on a signal either finds the pid, or its number has been noted already.
   self
   echo $_jp >>$_jf.job
@@ -44,7 +44,7 @@ job() {
   fi
   exec >/dev/null
   [ $PPID != $_jsub ] || kill -9 $_jsub
-  (inner "$@")
+  (inner)
   _jrc=$? _jst=exited
   [ ! -e $_jf.sig ] || while read -r _jx; do
     [ $_jrc != $((128+_jx)) ] || _jst=signaled
@@ -89,13 +89,13 @@ drop() {
   _jrm="$_jrm $_jf.*"
 }
 if [ $_jdl = 0.00 ]; then
-  job "$@"
+  job
   exit
 fi
 # over: the end is written down, or has even been read and removed.
 over() { ended || [ ! -e $_jf.job ]; }
 # The sleep holds this pipe too.
-job "$@" | {
+job | {
   read -r _j_
   cs $_jdl
   _jtill=$_jcs
