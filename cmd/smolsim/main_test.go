@@ -22,7 +22,10 @@ import (
 const asProgram = "SMOLSIM_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) == "1" {
+	switch {
+	case os.Getenv("SMOL_LOCAL_URL") != "" && os.Getenv(clientMode) == "1":
+		os.Exit(client())
+	case os.Getenv(asProgram) == "1":
 		main.Main()
 		return
 	}
@@ -122,6 +125,12 @@ func TestMistakes(t *testing.T) {
 		{[]string{"serve", "start"}, []string{"SMOLVM_GUEST_ROLLOUT_HOST_PORT=65536"}, 1, port},
 		{[]string{"serve", "start"}, []string{"SMOLVM_GUEST_ROLLOUT_HOST_PORT=a"}, 1, port},
 		{[]string{"serve", "start"}, []string{"SMOLVM_SERVE_TLS_CERT=x"}, 1, "Error: SMOLVM_SERVE_TLS_CERT is set"},
+		{[]string{"serve", "start", "--fault", "{"}, nil, 2, "error: invalid value '{' for '--fault <JSON>': "},
+		{[]string{"serve", "start", "--fault", "{}{}"}, nil, 2, "error: invalid value '{}{}' for '--fault <JSON>': there is more"},
+		{[]string{"serve", "start", "--fault", `{"nope":1}`}, nil, 2, `error: invalid value '{"nope":1}' for '--fault <JSON>': json: unknown field`},
+		{[]string{"serve", "start", "--fault", `{"delay":"1"}`}, nil, 2, `error: invalid value '{"delay":"1"}' for '--fault <JSON>': time: missing unit`},
+		{[]string{"serve", "start", "--fault", `{"status":42}`}, nil, 2, `error: invalid value '{"status":42}' for '--fault <JSON>': status is from`},
+		{[]string{"serve", "start", "--fault", `{"action":"restart"}`}, nil, 2, `error: invalid value '{"action":"restart"}' for '--fault <JSON>': the action is one of pass, fail,`},
 		{[]string{"serve", "openapi", "-f", "xml"}, nil, 2, "error: invalid value 'xml' for '--format <FORMAT>'"},
 		{[]string{"serve", "openapi", "extra"}, nil, 2, "error: unexpected argument 'extra' found"},
 		{[]string{"run"}, nil, 2, "error: a command is missing"},

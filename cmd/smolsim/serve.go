@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
 )
@@ -27,7 +28,7 @@ type serveOptions struct {
 	jsonLogs  bool
 	grace     time.Duration
 	imitate   string
-	faults    []string
+	faults    *fault.Injector
 	rollout   int
 	dataDir   string
 	drainThen bool
@@ -62,11 +63,15 @@ func (p *program) serveFlags(args []string) (*serveOptions, error) {
 	fs.StringVar(&landlock, "landlock", "enforce", "accepted as smolvm does, without effect: `MODE` enforce or off")
 	fs.IntVar(&grace, "shutdown-grace", grace, "how many `SECS` to wait for requests in flight at the end, at most 3600")
 	fs.StringVar(&o.imitate, "imitate", imitated, "which `RELEASE` of smolvm to behave as")
-	fs.Var(&faults, "fault", "misbehave as the `JSON` says; may be repeated")
+	fs.Var(&faults, "fault", faultHelp)
 	if err := p.parse(fs, args); err != nil {
 		return nil, err
 	}
-	o.grace, o.faults = time.Duration(grace)*time.Second, faults
+	o.grace = time.Duration(grace) * time.Second
+	var err error
+	if o.faults, err = injector(faults); err != nil {
+		return nil, err
+	}
 	switch {
 	case fs.NArg() > 0:
 		return nil, usagef("unexpected argument '%s' found", fs.Arg(0))
@@ -112,7 +117,7 @@ func serveStart(ctx context.Context, p *program, args []string) (int, error) {
 	defer stop()
 	s, err := local.New(&local.Options{
 		Guest: sandbox.New(nil), DataDir: filepath.Join(o.dataDir, "server"), Version: o.imitate, Stdout: p.stdout,
-		Log: p.logger(o),
+		Log: p.logger(o), Wrap: o.faults.Wrap,
 	})
 	if err != nil {
 		return exitError, err
@@ -142,6 +147,7 @@ func serveStart(ctx context.Context, p *program, args []string) (int, error) {
 // shutDown ends the server as smolvm does.
 func (p *program) shutDown(s *local.Server, o *serveOptions) error {
 	fmt.Fprint(p.stderr, "\nShutting down server (VMs continue running)...\n")
+	o.faults.Close()
 	if o.drainThen {
 		drain(s)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -354,6 +355,29 @@ func TestDrainOnShutdown(t *testing.T) {
 	s = serve(t, p)
 	if info := s.call(t, "GET", "/api/v1/machines/m", ""); !strings.Contains(info, `"state":"stopped"`) {
 		t.Errorf("the next server knows of %s", info)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	p := newPlace(t, false)
+	s := serve(t, p, "--fault", `{"method":"GET","path":"/health","nth":2,"action":"fail","status":503,"body":"busy","contentType":"text/plain"}`,
+		"--fault", `{"path":"/readyz","action":"lose reply","delay":"1ms"}`)
+	s.call(t, "GET", "/health", "")
+	if _, err := s.try(t.Context(), "GET", "/health", ""); err == nil || err.Error() != "status 503: busy" {
+		t.Errorf("the second request: %v", err)
+	}
+	s.call(t, "GET", "/health", "")
+	if _, err := s.try(t.Context(), "GET", "/readyz", ""); !errors.Is(err, io.EOF) {
+		t.Errorf("a lost reply: %v", err)
+	}
+}
+
+// TestImitate plays another release.
+func TestImitate(t *testing.T) {
+	p := newPlace(t, false)
+	s := serve(t, p, "--imitate", "1.23.0")
+	if got := s.call(t, "GET", "/health", ""); !strings.Contains(got, `"version":"1.23.0"`) {
+		t.Errorf("health: %s", got)
 	}
 }
 
