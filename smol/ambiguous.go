@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+
+	"github.com/smol-machines/smol-go/internal/guest"
 )
 
 // ambiguous reports whether after err the service may have done what it was asked, or may still do it. After any other error it
@@ -13,6 +15,9 @@ func ambiguous(err error) bool {
 	var dial *net.OpError
 	if err == nil || errors.As(err, &state) || errors.As(err, &dial) && dial.Op == "dial" {
 		return false
+	}
+	if errors.Is(err, guest.ErrNoShell) || errors.Is(err, guest.ErrNoBase) || errors.Is(err, guest.ErrNoJob) {
+		return false // the machine has answered
 	}
 	var e *Error
 	if !errors.As(err, &e) {

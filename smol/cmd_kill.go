@@ -45,6 +45,13 @@ func (r *run) kill() {
 	}
 }
 
+// fellToKill reports whether the command died of the kill, as opposed to having ended just before.
+func (r *run) fellToKill() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.killed != nil && r.state != nil && r.state.Signal == Kill
+}
+
 // cancelled waits for the kill and returns the error of a run whose context has ended.
 func (r *run) cancelled() error {
 	r.kill() // the request may have left at the moment at which the context ended
@@ -75,7 +82,7 @@ func (r *run) signal(ctx context.Context, s Signal) error {
 }
 
 func (r *run) sendSignal(ctx context.Context, s Signal, class limit.Class) error {
-	reply, err := r.m.ask(ctx, class, &question{user: r.user, build: func(bool) request {
+	reply, err := r.m.ask(ctx, class, &question{user: r.user, check: r.m.requireRunning, build: func(bool) request {
 		argv, err := (&guest.Signal{ID: r.start.ID, Bases: r.m.bases(), Signal: string(s)}).Command()
 		return request{argv: argv, err: err}
 	}})

@@ -14,13 +14,14 @@ import (
 const noRunner = "the command dies with the connection, its output comes only at its end, " +
 	"and it cannot be sent a signal or killed when the context ends"
 
-// plainIs reports whether err says that the runner cannot run in the machine, and so has not run the command.
-func (r *run) plainIs(err error) bool {
+// needsPlain reports whether err says that the runner cannot run in the machine, and so has not run the command.
+func needsPlain(err error) bool {
 	return errors.Is(err, guest.ErrNoShell) || errors.Is(err, guest.ErrNoBase)
 }
 
 // runPlain runs the command without the runner.
 func (r *run) runPlain(why error) error {
+	r.plain = true
 	r.mu.Lock()
 	r.sent = false // there is nothing that a signal could reach
 	r.mu.Unlock()

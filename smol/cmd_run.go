@@ -22,11 +22,13 @@ type run struct {
 	start   guest.Start
 	user    string
 	stdin   io.Reader
-	patient bool // nobody is told when the command has begun, so its start may wait for its end
+	input   *stage // what stdin held, in the machine
+	patient bool   // nobody is told when the command has begun, so its start may wait for its end
 
 	out, err    *sink
 	stdout      io.Writer // where a merged standard error goes if it cannot be merged in the machine
 	merged      bool
+	plain       bool // the command went over the fleet's own wire
 	begun, done chan struct{}
 	idle        *pause // between polls while others need the places
 
@@ -62,6 +64,7 @@ func newRun(ctx context.Context, c *Cmd, patient bool) *run {
 
 // drive runs the command to its end.
 func (r *run) drive() {
+	defer r.dropStdin()
 	defer close(r.done)
 	finished := false
 	defer func() {
@@ -76,7 +79,7 @@ func (r *run) drive() {
 	stop := context.AfterFunc(r.ctx, r.kill)
 	defer stop()
 	r.result = r.execute()
-	if r.ctx.Err() != nil && !r.known() {
+	if r.ctx.Err() != nil && !r.plain && (!r.known() || r.fellToKill()) {
 		r.result = r.cancelled()
 	}
 	finished = true
@@ -84,11 +87,14 @@ func (r *run) drive() {
 
 // execute is what drive does as long as the context has not ended.
 func (r *run) execute() error {
+	if err := r.m.guest.shell(); err != nil {
+		return r.runPlain(err)
+	}
 	if err := r.sendStdin(); err != nil {
 		return err
 	}
 	reply, err := r.begin()
-	if r.plainIs(err) {
+	if needsPlain(err) {
 		return r.runPlain(err)
 	}
 	if err != nil {

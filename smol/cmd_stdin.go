@@ -2,12 +2,12 @@ package smol
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
-	"github.com/smol-machines/smol-go/internal/limit"
+	"github.com/smol-machines/smol-go/internal/guest"
 )
 
 // inMemory is how much input of a command is kept in memory; what is longer goes through a temporary file of this host.
@@ -19,23 +19,47 @@ func (r *run) sendStdin() error {
 	if r.stdin == nil {
 		return nil
 	}
-	if err := r.m.guest.shell(); err != nil {
-		return r.noStdin(err)
-	}
 	in, err := r.collect()
 	if err != nil {
-		return fmt.Errorf("reading Cmd.Stdin: %w", err)
+		return err
 	}
 	defer in.close()
-	r.start.Stdin, err = r.m.putInput(r.ctx, r.start.ID, in, in.size)
+	src, err := newSource(in.Reader, 0)
+	if err != nil {
+		return err
+	}
+	o := &fileOp{m: r.m, name: "run"}
+	r.input, err = o.newStage(r.ctx, false)
+	if errors.Is(err, guest.ErrNoShell) {
+		return r.noStdin(guest.ErrNoShell)
+	}
+	if err == nil {
+		err = r.input.fill(r.ctx, src)
+	}
+	if err == nil && len(r.input.rest) > 0 {
+		err = r.input.join(r.ctx)
+	}
+	if err == nil {
+		r.start.Stdin = r.input.whole.Path
+	}
 	return err
+}
+
+// dropStdin removes the input of a command that may not have started, and so not have opened it.
+func (r *run) dropStdin() {
+	select {
+	case <-r.begun:
+	default:
+		if r.input != nil {
+			r.input.drop(r.ctx)
+		}
+	}
 }
 
 // input is a command's input, read to its end.
 type input struct {
 	io.Reader
-	size int64
-	file *os.File
+	file *os.File // that Reader is, or nil
 }
 
 func (in *input) close() {
@@ -66,6 +90,9 @@ func (r *run) collect() (*input, error) {
 		if res.panicked != nil {
 			panic(res.panicked)
 		}
+		if res.err != nil {
+			res.err = fmt.Errorf("reading Cmd.Stdin: %w", res.err)
+		}
 		return res.in, res.err
 	case <-r.ctx.Done():
 		go func() { // when the read returns after all
@@ -79,9 +106,9 @@ func (r *run) collect() (*input, error) {
 
 func readInput(r io.Reader) (*input, error) {
 	var head bytes.Buffer
-	n, err := io.CopyN(&head, r, inMemory+1)
+	_, err := io.CopyN(&head, r, inMemory+1)
 	if err == io.EOF {
-		return &input{Reader: &head, size: n}, nil
+		return &input{Reader: &head}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +118,7 @@ func readInput(r io.Reader) (*input, error) {
 		return nil, err
 	}
 	in := &input{Reader: f, file: f}
-	in.size, err = io.Copy(f, io.MultiReader(&head, r))
+	_, err = io.Copy(f, io.MultiReader(&head, r))
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
@@ -100,18 +127,4 @@ func readInput(r io.Reader) (*input, error) {
 		return nil, err
 	}
 	return in, nil
-}
-
-// putInput uploads the input of a command and returns where it lies.
-func (m *Machine) putInput(ctx context.Context, id string, r io.Reader, size int64) (string, error) {
-	b, ok := find[FileBackend](m.fleet.backend)
-	if !ok {
-		return "", m.fleet.unsupported("run", m.Name(), "way for Cmd.Stdin", "put the input into a file of the machine")
-	}
-	var p string
-	err := m.inPlace(ctx, limit.Ordinary, func(ctx context.Context, machine string) error {
-		p = orElse(m.guest.knownBase(), m.bases()[0]) + "/" + id + ".in"
-		return b.Upload(ctx, machine, p, r, size)
-	}, m.prepare)
-	return p, err
 }

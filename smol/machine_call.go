@@ -42,8 +42,10 @@ func (m *Machine) inPlace(
 		return err
 	}
 	defer release()
-	if err := check(ctx); err != nil {
-		return err
+	if check != nil {
+		if err := check(ctx); err != nil {
+			return err
+		}
 	}
 	return fn(ctx, id)
 }

@@ -15,7 +15,6 @@ type guestState struct {
 	dir string
 
 	mu      sync.Mutex
-	base    string   // where the runner said that it keeps its files; "" until then
 	noShell error    // why the runner cannot be used, once that is sure
 	acks    []string // commands whose output has been read and whose files may go
 }
@@ -46,20 +45,6 @@ func (g *guestState) giveBackAcks(ids []string) {
 	g.acks = append(g.acks, ids...)
 	// The machine itself drops old ones.
 	g.acks = slices.Delete(g.acks, 0, max(0, len(g.acks)-64))
-}
-
-func (g *guestState) remember(base string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if base != "" {
-		g.base = base
-	}
-}
-
-func (g *guestState) knownBase() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.base
 }
 
 func (g *guestState) shell() error {

@@ -18,8 +18,8 @@ const execMargin = time.Minute
 // question is a request to the runner.
 type question struct {
 	user    string
-	boot    bool   // boots a machine that is stopped; without it one that does not run is refused
-	sending func() // told before the request can have any effect
+	check   func(context.Context) error // prepare or requireRunning; nil: the state was checked just now
+	sending func()                      // told before the request can have any effect
 	// build makes the request once the call has its place and the machine's mounts are known.
 	build func(crowded bool) request
 }
@@ -34,10 +34,6 @@ type request struct {
 
 // ask sends a request to the runner and returns its reply.
 func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*guest.Reply, error) {
-	check := m.requireRunning
-	if q.boot {
-		check = m.prepare
-	}
 	var reply *guest.Reply
 	err := m.inPlace(ctx, class, func(ctx context.Context, id string) error {
 		req := q.build(m.crowded())
@@ -61,11 +57,10 @@ func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*gue
 			return noReply(res)
 		}
 		return err
-	}, check)
+	}, q.check)
 	if err != nil {
 		return nil, m.confirmNoShell(ctx, err)
 	}
-	m.guest.remember(reply.Base)
 	return reply, nil
 }
 
@@ -131,7 +126,7 @@ func (m *Machine) confirmNoShell(ctx context.Context, err error) error {
 	return probed
 }
 
-// setUp stores in the machine what its commands are to see, and by that shows that commands run.
+// setUp stores in the machine, which is known to run, what its commands are to see, and by that shows that commands run.
 func (m *Machine) setUp(ctx context.Context) error {
 	env, dir := m.guest.env, m.guest.dir
 	if m.fleet.traits.KeepsEnv {
@@ -147,14 +142,14 @@ func (m *Machine) setUp(ctx context.Context) error {
 	return err
 }
 
-// probe runs a command that answers with a word that cannot have come from elsewhere.
+// probe runs, in a machine that is known to run, a command that answers with a word that cannot have come from elsewhere.
 func (m *Machine) probe(ctx context.Context) error {
 	word := "ready-" + randomHex(8)
 	var res *ExecResult
 	err := m.inPlace(ctx, limit.Short, func(ctx context.Context, id string) (err error) {
 		res, err = m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: []string{"sh", "-c", "echo " + word}, Timeout: execMargin})
 		return shellError(err)
-	}, m.requireRunning)
+	}, nil)
 	if err != nil || string(res.Stdout) == word+"\n" {
 		return err
 	}

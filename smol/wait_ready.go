@@ -44,7 +44,7 @@ func (m *Machine) waitReady(ctx context.Context, op string, opts *WaitOptions, p
 		case ready:
 			return nil
 		case ctx.Err() != nil:
-			return contextError(op, m.Name(), cause(ctx))
+			return &contextError{op, m.Name(), cause(ctx)}
 		case limited.Err() != nil:
 			return w.timedOut(op, timeout)
 		case err != nil:
@@ -94,7 +94,9 @@ func (w *readyWait) try(ctx context.Context) (ready bool, err error) {
 
 // failed remembers err and returns it if another try cannot end better.
 func (w *readyWait) failed(err error) error {
-	w.last = err
+	if !isContextError(err) { // which would only say that the time was up
+		w.last = err
+	}
 	if transient(err) {
 		return nil
 	}
@@ -110,8 +112,8 @@ func (w *readyWait) timedOut(op string, timeout time.Duration) error {
 	if w.state != "" {
 		text = fmt.Sprintf("last seen %s", w.state)
 	}
-	if w.last != nil && !isContextError(w.last) {
+	if w.last != nil {
 		text += ", " + plainText(w.last)
 	}
-	return fmt.Errorf("smol: %s %s: not ready after %v, %s: %w", op, w.m.Name(), timeout, text, context.DeadlineExceeded)
+	return &contextError{op, w.m.Name(), fmt.Errorf("not ready after %v, %s: %w", timeout, text, context.DeadlineExceeded)}
 }

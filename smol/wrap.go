@@ -8,27 +8,28 @@ import (
 	"strings"
 )
 
-// wrapError gives a backend's error the operation and the machine that the caller knows. Context errors stay what they are and
-// get no code.
+// wrapError gives an error the operation and the machine that the caller knows. Context errors stay what they are and get no code.
 func wrapError(op, machine string, err error) error {
-	var exit *ExitError
-	var state *StateError
-	var e *Error
-	switch {
-	case err == nil || errors.As(err, &exit):
-		return err
-	case errors.As(err, &state):
-		s := *state
-		s.Op, s.Machine = op, orElse(machine, s.Machine)
-		return &s
-	case errors.As(err, &e):
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *ExitError:
+		return e
+	case *StateError:
 		c := *e
 		c.Op, c.Machine = op, orElse(machine, c.Machine)
 		return &c
-	case isContextError(err):
-		return contextError(op, machine, err)
+	case *Error:
+		c := *e
+		c.Op, c.Machine = op, orElse(machine, c.Machine)
+		return &c
+	case *contextError:
+		return &contextError{op, machine, e.err}
 	}
-	return &Error{Op: op, Machine: machine, Code: CodeUnknown, Err: err}
+	if isContextError(err) {
+		return &contextError{op, machine, err}
+	}
+	return &Error{Op: op, Machine: machine, Code: codeOf(err), Hint: hintOf(err), Err: err}
 }
 
 func isContextError(err error) bool {
@@ -36,12 +37,18 @@ func isContextError(err error) bool {
 }
 
 // contextError says what was cut short by a context.
-func contextError(op, machine string, err error) error {
-	if machine != "" {
-		op += " " + machine
-	}
-	return fmt.Errorf("smol: %s: %w", op, err)
+type contextError struct {
+	op, machine string
+	err         error
 }
+
+// Error returns "smol: op machine: cause".
+func (e *contextError) Error() string {
+	return strings.TrimSuffix("smol: "+e.op+" "+e.machine, " ") + ": " + plainText(e.err)
+}
+
+// Unwrap returns the context's error and what was added to it.
+func (e *contextError) Unwrap() error { return e.err }
 
 // cause returns the error of a context that has ended, together with its cause if that is another one.
 func cause(ctx context.Context) error {
@@ -79,6 +86,19 @@ func codeOf(err error) Code {
 		return CodeConflict
 	}
 	return CodeUnknown
+}
+
+// hintOf returns the hint of err, or "" if it has none.
+func hintOf(err error) string {
+	var e *Error
+	var state *StateError
+	switch {
+	case errors.As(err, &e):
+		return e.Hint
+	case errors.As(err, &state):
+		return state.Hint
+	}
+	return ""
 }
 
 // plainText returns the text of err for use within another error.
