@@ -182,7 +182,8 @@ func (i *instance) keep(j *job, r record, limit time.Duration, files []io.Closer
 	if err != nil {
 		return // the machine is gone, and nobody writes down anything
 	}
-	r.State, r.Code, r.Ended = j.verdict(code), code, i.uptime()
+	r.State, r.Code = j.verdict(code)
+	r.Ended = i.uptime()
 	_ = i.note(j.key, r) // a full disk: the job is lost then, as it would be
 }
 
@@ -193,18 +194,21 @@ func (j *job) expire() {
 	_ = j.proc.Signal(sigKill) // it may have ended
 }
 
-// verdict is the state of a job that ended with code.
-func (j *job) verdict(code int) guest.State {
+// verdict is how a job ended whose command exited with code.
+func (j *job) verdict(code int) (guest.State, int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
 	case slices.Contains(j.told, code-128):
-		return guest.Signaled
+		return guest.Signaled, code
 	case j.late && code == 128+sigKill:
-		return guest.TimedOut
+		return guest.TimedOut, timedOut
 	}
-	return guest.Exited
+	return guest.Exited, code
 }
+
+// timedOut is the exit code of a job whose deadline has passed.
+const timedOut = 124
 
 func (j *job) running() bool {
 	select {
