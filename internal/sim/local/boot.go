@@ -167,14 +167,15 @@ func (m *machine) up(ctx context.Context, sources []string, booted func(*record)
 func (m *machine) pullForStart(ctx context.Context, rec *record, v *vm, end func()) error {
 	pull := func() error { return m.s.o.Pull(m.s.ctx, rec.Image) }
 	err := stepErr(m.s, ctx, pull, func(err error) {
-		m.mu.Lock()
-		keep := err == nil && m.s.ctx.Err() == nil
-		if keep {
-			m.limbo = v
-		}
-		m.mu.Unlock()
-		if !keep {
+		switch closed := m.s.ctx.Err() != nil; {
+		case closed: // the machine goes on, and the next server finds it
+			v.release()
+		case err != nil:
 			_ = v.kill()
+		default:
+			m.mu.Lock()
+			m.limbo = v
+			m.mu.Unlock()
 		}
 		end()
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
@@ -29,6 +30,8 @@ type Options struct {
 	Stdout io.Writer
 	// Log gets what the service only logs, such as a workload that cannot be launched. Nil: discarded.
 	Log *slog.Logger
+	// Wrap, unless nil, is put between the listeners of [Server.Serve] and the server, as a fault.Injector's Wrap is.
+	Wrap func(http.Handler) http.Handler
 
 	// Supervisor is the interval of the background supervisor, which also ticks once at the start. Zero: 5 s. Negative: never.
 	Supervisor time.Duration

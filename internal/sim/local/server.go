@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -65,7 +66,11 @@ func New(o *Options) (*Server, error) {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.table = s.routes()
-	s.http = &http.Server{Handler: s, DisableGeneralOptionsHandler: true}
+	var h http.Handler = s
+	if opts.Wrap != nil {
+		h = opts.Wrap(s)
+	}
+	s.http = &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelWarn)}
 	if err := s.load(); err != nil {
 		s.cancel()
 		return nil, err
