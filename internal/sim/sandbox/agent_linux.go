@@ -21,7 +21,9 @@ const (
 
 // agent is process 1 of a machine.
 type agent struct {
-	bootID string
+	bootID   string
+	listener *net.UnixListener
+	signals  chan os.Signal
 	// null is the machine's null device.
 	null int
 	ids  identityRange
@@ -30,64 +32,48 @@ type agent struct {
 	gate sync.RWMutex
 }
 
-// agentMain runs the agent. It returns only if it cannot begin.
-func agentMain(bootID string) int {
-	a := &agent{bootID: bootID, children: newChildren()}
-	listener, err := a.open()
-	if err != nil {
-		fmt.Printf("%s{\"Step\":\"agent\",\"Text\":%q}\n", reportFailed, err)
-		return 70
+// open makes ready to run.
+func (a *agent) open() error {
+	// Instead of "exe", which the process is called after the path it was executed by.
+	if err := os.WriteFile("/proc/self/comm", []byte(argv0), 0); err != nil {
+		return err
 	}
+	var err error
+	if a.null, err = unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		return err
+	}
+	if a.ids, err = readIdentityRange(); err != nil {
+		return err
+	}
+	// Again, so that SO_PEERCRED on the other side of a connection tells this process and not the one that made the socket.
+	if err := unix.Listen(listenerFD, unix.SOMAXCONN); err != nil {
+		return err
+	}
+	file := os.NewFile(listenerFD, "listener")
+	defer file.Close()
+	l, err := net.FileListener(file)
+	if err != nil {
+		return err
+	}
+	a.listener = l.(*net.UnixListener)
 	// Every signal is caught, or one of a guest's would end the Go program that process 1 is. A handler is reset in the
 	// children, an ignored signal would not be.
-	signals := make(chan os.Signal, 64)
-	signal.Notify(signals)
-	go a.reap(signals)
-	if err := a.ready(); err != nil {
-		return 70
-	}
+	a.signals = make(chan os.Signal, 64)
+	signal.Notify(a.signals)
+	return nil
+}
+
+// run answers requests for ever.
+func (a *agent) run() {
+	go a.reap(a.signals)
 	for {
-		c, err := listener.AcceptUnix()
+		c, err := a.listener.AcceptUnix()
 		if err != nil {
 			time.Sleep(10 * time.Millisecond) // out of descriptors or memory, which passes
 			continue
 		}
 		go a.serve(c)
 	}
-}
-
-func (a *agent) open() (*net.UnixListener, error) {
-	var err error
-	if a.null, err = unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-		return nil, err
-	}
-	if a.ids, err = readIdentityRange(); err != nil {
-		return nil, err
-	}
-	// Again, so that SO_PEERCRED on the other side of a connection tells this process and not the one that made the socket.
-	if err := unix.Listen(listenerFD, unix.SOMAXCONN); err != nil {
-		return nil, err
-	}
-	file := os.NewFile(listenerFD, "listener")
-	defer file.Close()
-	l, err := net.FileListener(file)
-	if err != nil {
-		return nil, err
-	}
-	return l.(*net.UnixListener), nil
-}
-
-// ready reports that the machine runs, and lets go of the descriptors that the report went through.
-func (a *agent) ready() error {
-	if _, err := fmt.Println(reportReady); err != nil {
-		return err
-	}
-	for fd := range listenerFD {
-		if err := unix.Dup3(a.null, fd, 0); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // serve answers one connection.

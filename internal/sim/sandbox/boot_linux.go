@@ -31,7 +31,8 @@ func (g *Guest) Boot(ctx context.Context, b *sim.Boot) (sim.Instance, error) {
 	k.prepare(b.Dir)
 	k.do("open mounts", k.openTrees)
 	k.do("create process", k.create)
-	stop := context.AfterFunc(ctx, func() { k.process.signal(syscall.SIGKILL) })
+	p := k.process
+	stop := context.AfterFunc(ctx, func() { p.signal(syscall.SIGKILL) })
 	k.do("translate owners", k.mapTrees)
 	k.follow()
 	var m *instance
@@ -42,11 +43,14 @@ func (g *Guest) Boot(ctx context.Context, b *sim.Boot) (sim.Instance, error) {
 	if !stop() {
 		k.err = ctx.Err()
 	}
-	if k.err != nil {
-		k.process.kill()
-		return nil, k.err
+	if k.err == nil {
+		return m, nil
 	}
-	return m, nil
+	if m != nil {
+		m.Kill()
+	}
+	k.process.kill()
+	return nil, k.err
 }
 
 // booting is a machine on its way.

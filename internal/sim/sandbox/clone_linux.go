@@ -28,7 +28,7 @@ func (k *booting) create() error {
 
 	pidfd := -1
 	c := exec.Command("/proc/self/exe")
-	c.Args = []string{setupArgv0, k.BootID}
+	c.Args = []string{argv0, k.BootID}
 	c.Env = k.Env // never nil: a guest reads it in /proc/1/environ
 	c.Stdin, c.Stdout, c.Stderr = in, out, out
 	c.ExtraFiles = append([]*os.File{k.socket}, k.trees...)

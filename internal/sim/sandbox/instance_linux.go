@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,6 +33,9 @@ type instance struct {
 	// frozen holds the machine still as long as it is open.
 	frozen *net.UnixConn
 }
+
+// endTimeout is how long the processes of a machine that is ending may take, until that is not believed any more.
+const endTimeout = 5 * time.Second
 
 var (
 	_ sim.Instance   = (*instance)(nil)
@@ -77,9 +83,6 @@ func (m *instance) Console() string { return m.console }
 
 // Done is closed when every process of the machine is gone. It is never closed after Release.
 func (m *instance) Done() <-chan struct{} { return m.process.gone }
-
-// Environ returns the environment that a command has when its own is nil: it depends on the image.
-func (m *instance) Environ() []string { return append([]string(nil), m.env...) }
 
 // Kill ends the machine and returns when every process of it is gone. Killing it twice is no error.
 func (m *instance) Kill() error {
@@ -175,17 +178,20 @@ func (m *instance) listen(c *net.UnixConn) (*reply, []int, error) {
 	return &r, files, nil
 }
 
-// cut makes sense of an error of a connection: mostly, the machine has ended.
+// cut makes sense of an error of a connection. One that was cut by the other side means that the machine is ending: the agent does
+// not hang up without an answer.
 func (m *instance) cut(err error) error {
-	if errors.Is(err, errFrameSize) {
+	switch {
+	case errors.Is(err, errFrameSize):
 		return unix.E2BIG
+	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
+		select {
+		case <-m.process.gone:
+			return m.lost()
+		case <-time.After(endTimeout):
+		}
 	}
-	select {
-	case <-m.process.gone:
-		return m.lost()
-	default:
-		return fmt.Errorf("%s: connection to the machine: %w", m.state.path, err)
-	}
+	return fmt.Errorf("%s: connection to the machine: %w", m.state.path, err)
 }
 
 // askFile asks for something that comes as one descriptor.
@@ -218,4 +224,4 @@ func (m *instance) hello(ctx context.Context) error {
 }
 
 // Config returns what the image says of the commands in it: an environment, in which the PATH is its own.
-func (m *instance) Config() sim.Config { return sim.Config{Env: m.Environ()} }
+func (m *instance) Config() sim.Config { return sim.Config{Env: slices.Clone(m.env)} }

@@ -39,13 +39,27 @@ type startRequest struct {
 	Argv, Env  [][]byte
 	DefaultEnv bool
 	Dir, User  []byte
-	// Streams tells which of stdin, stdout and stderr come with the request, in that order; the others are the null device.
-	Streams [3]bool
+	// Streams says what stdin, stdout and stderr are. Descriptors go both ways in that order.
+	Streams [3]stream
 	// Keep lets the command go on when the caller goes away.
 	Keep       bool
 	TTY        bool
 	Rows, Cols uint16
 }
+
+// stream is what a command has as one of its descriptors.
+type stream int
+
+const (
+	streamNull stream = iota
+	// streamFile comes with the request.
+	streamFile
+	// streamPipe is a pipe that the agent makes, whose other end comes with the reply. Made in the machine, it belongs to it, and
+	// the command can open it again as /dev/stdout.
+	streamPipe
+	// streamSame is, for stderr, what stdout is.
+	streamSame
+)
 
 // reply is what the agent answers.
 type reply struct {

@@ -59,7 +59,11 @@ func (p *process1) wait() error {
 	return err
 }
 
+// signal signals process 1. A nil p is no machine.
 func (p *process1) signal(sig syscall.Signal) error {
+	if p == nil {
+		return nil
+	}
 	raw, err := p.file.SyscallConn()
 	if err != nil {
 		return err

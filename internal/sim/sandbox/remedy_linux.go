@@ -59,8 +59,6 @@ func remedy(step string, err error, sysctl func(string) string) string {
 		return "a security module forbids mounts: in a container --security-opt apparmor=unconfined"
 	case denied && (strings.HasPrefix(step, "bind ") || strings.HasPrefix(step, "make ")):
 		return remedySearch
-	case denied && step == "execute agent":
-		return "this program's file must be executable by others"
 	}
 	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -52,19 +51,34 @@ type setup struct {
 	failed            *failure
 }
 
-// setupMain runs in the child. It returns only if the set-up failed.
-func setupMain(in io.Reader, out io.Writer) int {
+// newSetup reads what to do from in, and will report to out.
+func newSetup(in io.Reader, out io.Writer) *setup {
 	s := &setup{config: &config{}, report: out, began: time.Now()}
 	s.do("configuration", func() error { return json.NewDecoder(in).Decode(s.config) })
+	return s
+}
+
+func (s *setup) run() {
 	s.isolate()
 	s.kernelFiles()
 	s.tree()
 	s.identify()
 	s.enter()
-	line, _ := json.Marshal(s.failed)
-	fmt.Fprintf(&s.console, "%s%s\n", reportFailed, line)
+}
+
+// finish reports the outcome, and lets go of the descriptors that lead out of the machine.
+func (s *setup) finish() {
+	s.do("close host", s.closeHost)
+	last := reportReady
+	if s.failed != nil {
+		line, _ := json.Marshal(s.failed)
+		last = reportFailed + string(line)
+	}
+	fmt.Fprintln(&s.console, last)
 	s.console.WriteTo(s.report)
-	return 70
+	if s.failed == nil {
+		silence()
+	}
 }
 
 // do runs a step if none has failed so far.
@@ -94,10 +108,7 @@ func (s *setup) say(line string) {
 // isolate leaves the host's mounts, and takes the machine's root as that of this process. From here on a path, whatever
 // symbolic links a guest left in it, stays in the machine.
 func (s *setup) isolate() {
-	s.do("close descriptors", func() error {
-		// Whoever started us may have left some open; a guest would find them in /proc/1/fd.
-		return unix.CloseRange(4, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	})
+	s.do("close descriptors", s.closeInherited)
 	s.do("make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") })
 	// Relative, as the working directory is the state directory: it was inherited, and its path may lead through
 	// directories that are closed to the ids of the machine.
@@ -155,7 +166,8 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
-// enter lets go of the host's file system and becomes the agent.
+// enter lets go of the host's file system. The agent goes on in this process, and is not executed from inside: the program may
+// need libraries that the machine does not have.
 func (s *setup) enter() {
 	s.do("leave root", func() error { // pivot_root is for a process whose root is the one to be replaced
 		if err := unix.Fchdir(s.host); err != nil {
@@ -171,12 +183,6 @@ func (s *setup) enter() {
 	})
 	s.do("detach host", func() error { return unix.Unmount(".", unix.MNT_DETACH) })
 	s.do("enter root", func() error { return unix.Chdir("/") })
-	s.do("execute agent", func() error {
-		if _, err := s.console.WriteTo(s.report); err != nil {
-			return err
-		}
-		return unix.Exec("/proc/self/exe", []string{agentArgv0, s.BootID}, s.Env)
-	})
 }
 
 // openHost opens a file of the host.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -27,25 +28,20 @@ func (m *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, erro
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStreams(c)
+	s, files, err := planStreams(c)
 	if err != nil {
 		return nil, err
 	}
-	req.Streams, req.Keep = s.sent, !c.TTY && s.sent == [3]bool{}
-	conn, r, files, err := m.ask(ctx, &request{Op: opStart, Start: req}, s.files()...)
-	s.closeGuestSide()
+	req.Streams, req.Keep = s.kinds, !c.TTY && s.kinds == [3]stream{}
+	conn, r, got, err := m.ask(ctx, &request{Op: opStart, Start: req}, files...)
+	runtime.KeepAlive(c) // its files were open until they had been passed on
 	if err != nil {
-		s.abandon()
 		return nil, err
 	}
-	if c.TTY != (len(files) == 1) {
-		closeAll(files)
+	if err := s.use(got, c); err != nil {
+		closeAll(got)
 		m.hangUp(conn)
-		s.abandon()
-		return nil, fmt.Errorf("%s: the agent sent %d descriptors with a command", m.state.path, len(files))
-	}
-	if c.TTY {
-		s.useTerminal(files[0], c)
+		return nil, fmt.Errorf("%s: %w", m.state.path, err)
 	}
 	p := &process{machine: m, id: r.ID, pid: r.PID, streams: s, ended: make(chan struct{}), waitOutput: c.WaitOutput}
 	s.copy()

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,16 +14,12 @@ import (
 	"github.com/smol-machines/smol-go/internal/sim"
 )
 
+// terminalGrace is what the output of a terminal may take to arrive: unlike that of a pipe it is passed on in the background.
+const terminalGrace = 100 * time.Millisecond
+
 // streams are stdin, stdout and stderr of a command, on our side.
 type streams struct {
-	// guest are the descriptors for the machine, mine says which of them are ours to close.
-	guest [3]int
-	mine  [3]bool
-	// sent says which there are at all.
-	sent [3]bool
-	// keep holds the caller's files, so that their descriptors stay open until they have been passed on.
-	keep []*os.File
-
+	kinds    [3]stream
 	input    *os.File // what stdin is written to
 	stdin    io.Reader
 	outputs  []*output
@@ -52,112 +49,81 @@ func (o *output) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// openStreams takes files as they are and makes pipes for the rest.
-func openStreams(c *sim.Command) (*streams, error) {
-	s := &streams{}
+// planStreams decides what the streams are, and returns the descriptors to be passed on: files are taken as they are, the rest
+// is copied.
+func planStreams(c *sim.Command) (s *streams, files []int, err error) {
+	s = &streams{}
 	if c.TTY {
-		return s, nil
+		return s, nil, nil
 	}
-	err := s.openInput(c.Stdin)
-	if err == nil {
-		err = s.openOutput(1, c.Stdout)
-	}
-	if err == nil && c.Stdout != nil && sameWriter(c.Stdout, c.Stderr) {
-		s.guest[2], s.sent[2] = s.guest[1], true // one pipe, so that the writer is called by one goroutine
-	} else if err == nil {
-		err = s.openOutput(2, c.Stderr)
-	}
-	if err != nil {
-		s.closeGuestSide()
-		s.abandon()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *streams) openInput(r io.Reader) error {
-	if r == nil {
-		return nil
-	}
-	s.sent[0] = true
-	if f, ok := r.(*os.File); ok {
-		return s.take(0, f)
-	}
-	p, err := pipe()
-	if err != nil {
-		return err
-	}
-	s.guest[0], s.mine[0] = p[0], true
-	s.input, s.stdin = os.NewFile(uintptr(p[1]), "stdin"), r
-	return nil
-}
-
-func (s *streams) openOutput(fd int, w io.Writer) error {
-	if w == nil {
-		return nil
-	}
-	s.sent[fd] = true
-	if f, ok := w.(*os.File); ok {
-		return s.take(fd, f)
-	}
-	p, err := pipe()
-	if err != nil {
-		return err
-	}
-	s.guest[fd], s.mine[fd] = p[1], true
-	s.outputs = append(s.outputs, &output{from: os.NewFile(uintptr(p[0]), "output"), to: w, done: make(chan struct{})})
-	return nil
-}
-
-// take uses the caller's own file.
-func (s *streams) take(fd int, f *os.File) error {
-	s.guest[fd] = int(f.Fd()) // in blocking mode from here on, as a command expects
-	if s.guest[fd] < 0 {
-		return &fs.PathError{Op: "start", Path: f.Name(), Err: os.ErrClosed}
-	}
-	s.keep = append(s.keep, f)
-	return nil
-}
-
-// pipe makes a pipe whose end for the command blocks, as commands expect, unlike both ends of [os.Pipe]; the other one becomes
-// non-blocking so that it can be given up.
-func pipe() (p [2]int, err error) {
-	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
-		return p, os.NewSyscallError("pipe2", err)
-	}
-	return p, nil
-}
-
-// files returns the descriptors to send.
-func (s *streams) files() (files []int) {
-	for fd, sent := range s.sent {
-		if sent {
-			files = append(files, s.guest[fd])
+	for i, v := range []any{c.Stdin, c.Stdout, c.Stderr} {
+		f, isFile := v.(*os.File)
+		switch {
+		case v == nil:
+			s.kinds[i] = streamNull
+		case i == 2 && c.Stdout != nil && sameWriter(c.Stdout, c.Stderr):
+			s.kinds[i] = streamSame // so that one goroutine calls the writer
+		case isFile:
+			fd := int(f.Fd()) // in blocking mode from here on, as a command expects
+			if fd < 0 {
+				return nil, nil, &fs.PathError{Op: "start", Path: f.Name(), Err: os.ErrClosed}
+			}
+			s.kinds[i] = streamFile
+			files = append(files, fd)
+		default:
+			s.kinds[i] = streamPipe
 		}
 	}
-	return files
+	return s, files, nil
 }
 
-// closeGuestSide closes our copies of what the command has, without which its end would not be seen.
-func (s *streams) closeGuestSide() {
-	for fd, mine := range s.mine {
-		if mine {
-			unix.Close(s.guest[fd])
+// use takes over our ends of pipes, or the master side of the command's terminal.
+func (s *streams) use(files []int, c *sim.Command) error {
+	want := 0
+	for _, kind := range s.kinds {
+		if kind == streamPipe {
+			want++
 		}
 	}
-	s.mine, s.keep = [3]bool{}, nil
+	if c.TTY {
+		want = 1
+	}
+	if len(files) != want {
+		return fmt.Errorf("the agent sent %d descriptors instead of %d with a command", len(files), want)
+	}
+	if c.TTY {
+		s.terminal = pollable(files[0], "terminal")
+		s.input, s.stdin = s.terminal, c.Stdin
+		to := c.Stdout
+		if to == nil {
+			to = io.Discard
+		}
+		s.outputs = []*output{{from: s.terminal, to: to, done: make(chan struct{})}}
+		return nil
+	}
+	for i, kind := range s.kinds {
+		if kind != streamPipe {
+			continue
+		}
+		end := pollable(files[0], "pipe")
+		files = files[1:]
+		if i == 0 {
+			s.input, s.stdin = end, c.Stdin
+			continue
+		}
+		to := c.Stdout
+		if i == 2 {
+			to = c.Stderr
+		}
+		s.outputs = append(s.outputs, &output{from: end, to: to, done: make(chan struct{})})
+	}
+	return nil
 }
 
-// useTerminal takes over the master side of the command's terminal.
-func (s *streams) useTerminal(master int, c *sim.Command) {
-	unix.SetNonblock(master, true)
-	s.terminal = os.NewFile(uintptr(master), "terminal")
-	s.input, s.stdin = s.terminal, c.Stdin
-	to := c.Stdout
-	if to == nil {
-		to = io.Discard
-	}
-	s.outputs = append(s.outputs, &output{from: s.terminal, to: to, done: make(chan struct{})})
+// pollable makes a file of our end of a pipe, of which reading and writing can be given up. The command's end goes on blocking.
+func pollable(fd int, name string) *os.File {
+	unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), name)
 }
 
 func (s *streams) resize(rows, cols int) error {
@@ -204,6 +170,9 @@ func (s *streams) finish(limit time.Duration) error {
 	if s.input != nil && s.input != s.terminal {
 		s.input.Close() // nobody reads it any more
 	}
+	if s.terminal != nil && limit >= 0 {
+		limit = max(limit, terminalGrace)
+	}
 	if limit >= 0 {
 		timer := time.AfterFunc(limit, s.cut)
 		defer timer.Stop()
@@ -241,16 +210,6 @@ func (o *output) drain() error {
 	}
 	_, err = io.Copy(o.to, io.LimitReader(o, int64(left)))
 	return err
-}
-
-// abandon closes our side of a command that did not start.
-func (s *streams) abandon() {
-	if s.input != nil {
-		s.input.Close()
-	}
-	for _, o := range s.outputs {
-		o.from.Close()
-	}
 }
 
 // sameWriter reports whether both are one writer, as far as they can be compared.

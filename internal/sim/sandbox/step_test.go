@@ -1,0 +1,94 @@
+//go:build linux
+
+package sandbox_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/sandbox"
+)
+
+// Every step of making a machine, as the console of one names them, is made to fail in turn.
+func TestEachStepFails(t *testing.T) {
+	mount := t.TempDir()
+	spec := sim.Boot{Image: "busybox", Mounts: []sim.Mount{{Source: mount, Target: "/mnt/a"}}}
+	steps := append(stepsOf(boot(t, spec)), stepsOf(boot(t, sim.Boot{}))...)
+	slices.Sort(steps)
+	steps = slices.Compact(steps)
+	for _, must := range []string{
+		"lock", "socket", "create process", "configuration", "close descriptors", "mount /proc", "mount /dev/pts", "bind /dev/null",
+		"bind /usr", "bind /proc/sys/kernel/random/boot_id", "bind /mnt/a", "copy /bin/busybox", "write /etc", "loopback up", "pivot root",
+		"detach host", "close host", "agent",
+	} {
+		if !slices.Contains(steps, must) {
+			t.Errorf("there is no step %q in %q", must, steps)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "m")
+	failed := 0
+	for _, image := range []string{"busybox", ""} {
+		spec.Dir, spec.Image = dir+image, image
+		for _, step := range steps {
+			m, err := sandbox.FailAt(step).Boot(t.Context(), &spec)
+			if err == nil {
+				m.Kill() // it is a step of the other image
+				continue
+			}
+			failed++
+			if e := (*sandbox.Error)(nil); !errors.As(err, &e) || e.Step != step || !strings.Contains(err.Error(), step+": injected failure") {
+				t.Errorf("failure of %q: %v", step, err)
+			}
+			assertNoMachine(t, spec.Dir)
+		}
+		boot(t, spec) // what is left does not keep the next boot from working
+	}
+	if failed < len(steps) {
+		t.Errorf("%d failures of %d steps", failed, len(steps))
+	}
+}
+
+func stepsOf(m *machine) (steps []string) {
+	for _, line := range regexp.MustCompile(`(?m)^\[.{12}\] (.*)$`).FindAllStringSubmatch(m.Console(), -1) {
+		steps = append(steps, line[1])
+	}
+	return append(steps, "agent") // that of the host comes after the console
+}
+
+// assertNoMachine fails if a process of the machine booted last in dir is left, which its boot identity marks, or a child of
+// this process that nobody waited for.
+func assertNoMachine(t *testing.T, dir string) {
+	t.Helper()
+	mark, err := os.ReadFile(filepath.Join(dir, "boot_id"))
+	if err != nil {
+		mark = []byte("no machine has got that far")
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stat := range stats {
+		cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(stat), "cmdline"))
+		if bytes.Contains(cmdline, bytes.TrimSpace(mark)) {
+			t.Errorf("a process is left: %s %q", stat, cmdline)
+		}
+		if state, ppid := stateOf(stat); state == "Z" && ppid == os.Getpid() {
+			t.Errorf("a zombie is left: %s", stat)
+		}
+	}
+}
+
+func stateOf(stat string) (state string, ppid int) {
+	line, _ := os.ReadFile(stat)
+	_, rest, _ := strings.Cut(string(line), ") ")
+	fmt.Sscan(rest, &state, &ppid)
+	return state, ppid
+}
