@@ -37,6 +37,8 @@ func onEachShell(t *testing.T, test func(t *testing.T, m *machine)) {
 type machine struct {
 	sim.Instance
 	t     *testing.T
+	guest sim.Guest
+	boot  sim.Boot
 	bases []string
 	env   []string // of every exec; nil: the machine's
 	user  string
@@ -45,18 +47,34 @@ type machine struct {
 
 func boot(t *testing.T, image string) *machine {
 	t.Helper()
-	g := simtest.Sandbox(t)
-	dir := filepath.Join(t.TempDir(), "m")
-	in, err := g.Boot(t.Context(), &sim.Boot{Dir: dir, Name: "m", Image: image})
-	if err != nil {
-		t.Fatal(err)
+	m := &machine{
+		t: t, guest: simtest.Sandbox(t), bases: []string{guest.BaseWorkspace, guest.BaseFallback},
+		boot: sim.Boot{Dir: filepath.Join(t.TempDir(), "m"), Name: "m", Image: image},
 	}
+	m.up()
 	t.Cleanup(func() {
-		if err := errors.Join(in.Kill(), g.Remove(dir)); err != nil {
+		if err := errors.Join(m.Kill(), m.guest.Remove(m.boot.Dir)); err != nil {
 			t.Error(err)
 		}
 	})
-	return &machine{Instance: in, t: t, bases: []string{guest.BaseWorkspace, guest.BaseFallback}}
+	return m
+}
+
+func (m *machine) up() {
+	m.t.Helper()
+	var err error
+	if m.Instance, err = m.guest.Boot(m.t.Context(), &m.boot); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// restart pulls the plug and boots the machine again.
+func (m *machine) restart() {
+	m.t.Helper()
+	if err := m.Kill(); err != nil {
+		m.t.Fatal(err)
+	}
+	m.up()
 }
 
 // begin starts a command as a service does that waits until everybody has closed its output.
