@@ -5,8 +5,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // children are the commands of the agent. As process 1 it must reap orphans too, which it cannot tell from commands before it
@@ -76,15 +74,4 @@ func (c *children) reapAll() {
 			close(ended.done)
 		}
 	}
-}
-
-// signal signals the process group of a command that has not been reaped: its number cannot belong to another one yet.
-func (c *children) signal(id uint64, sig int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	target := c.ids[id]
-	if target == nil {
-		return os.ErrProcessDone
-	}
-	return unix.Kill(-target.pid, syscall.Signal(sig))
 }

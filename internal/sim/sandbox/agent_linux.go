@@ -94,6 +94,8 @@ func (a *agent) serve(c *net.UnixConn) {
 		a.start(c, req.Start, &files)
 	case opSignal:
 		a.answer(c, a.signal(req.ID, req.Signal))
+	case opKill:
+		a.answer(c, a.kill(req.ID, req.Reach))
 	case opRead:
 		a.read(c, string(req.Path))
 	case opWrite:

@@ -31,14 +31,14 @@ func (a *agent) start(c *net.UnixConn, req *startRequest, files *[]int) {
 		a.signal(started.id, int(unix.SIGKILL)) // who started it does not know that it runs
 		return
 	}
-	a.await(c, started, req.Keep)
+	a.await(c, started, req.Tied)
 }
 
-// await tells the caller how the command ended. A caller that goes away takes its command along, unless it asked otherwise.
-func (a *agent) await(c *net.UnixConn, started *child, keep bool) {
-	left := gone(c)
-	if keep {
-		left = nil
+// await tells the caller how the command ended. A caller that goes away takes a command along that is tied to it.
+func (a *agent) await(c *net.UnixConn, started *child, tied bool) {
+	var left <-chan struct{}
+	if tied {
+		left = gone(c)
 	}
 	select {
 	case <-started.done:

@@ -46,6 +46,7 @@ var (
 	Remedy      = remedy
 	ParseIDs    = parseIDs
 	CheckStatic = checkStatic
+	Hostname    = hostname
 )
 
 // MaxFrame is the longest message.

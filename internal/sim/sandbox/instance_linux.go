@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -223,5 +224,7 @@ func (m *instance) hello(ctx context.Context) error {
 	return nil
 }
 
-// Config returns what the image says of the commands in it: an environment, in which the PATH is its own.
-func (m *instance) Config() sim.Config { return sim.Config{Env: slices.Clone(m.env)} }
+// Config returns what the image says of the commands in it: its PATH. The rest of the environment is not the image's.
+func (m *instance) Config() sim.Config {
+	return sim.Config{Env: slices.DeleteFunc(slices.Clone(m.env), func(e string) bool { return !strings.HasPrefix(e, "PATH=") })}
+}

@@ -10,12 +10,12 @@ import (
 )
 
 // The requests that the agent answers. Each goes over a connection of its own, and the connection is the life of what it
-// asked for: when it is cut, a command that has a stream of the caller's is killed, a write is undone, a frozen machine
-// thaws.
+// asked for: when it is cut, a command that is tied to its caller is killed, a write is undone, a frozen machine thaws.
 const (
 	opHello  = "hello"  // who are you? answered with the boot identity
 	opStart  = "start"  // with up to 3 descriptors; answered when the command runs, and again when it ended
 	opSignal = "signal" // to the process group of a command
+	opKill   = "kill"   // of a command, its group or its tree
 	opRead   = "read"   // answered with the descriptor of a regular file
 	opWrite  = "write"  // answered with the descriptor of a new file, which opCommit puts in its place
 	opCommit = "commit" // follows opWrite
@@ -31,6 +31,7 @@ type request struct {
 	Port   int           `json:",omitempty"`
 	ID     uint64        `json:",omitempty"`
 	Signal int           `json:",omitempty"`
+	Reach  sim.Reach     `json:",omitempty"`
 	Start  *startRequest `json:",omitempty"`
 }
 
@@ -41,8 +42,8 @@ type startRequest struct {
 	Dir, User  []byte
 	// Streams says what stdin, stdout and stderr are. Descriptors go both ways in that order.
 	Streams [3]stream
-	// Keep lets the command go on when the caller goes away.
-	Keep       bool
+	// Tied ends the command when the caller goes away.
+	Tied       bool
 	TTY        bool
 	Rows, Cols uint16
 }

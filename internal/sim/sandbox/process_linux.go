@@ -7,7 +7,11 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/sim"
 )
+
+var _ sim.Controlled = (*process)(nil)
 
 // process is a command in a machine.
 type process struct {
@@ -80,7 +84,19 @@ func (p *process) Signal(sig int) error {
 	if sig < 0 || sig > 64 {
 		return syscall.EINVAL
 	}
-	c, _, files, err := p.machine.ask(context.Background(), &request{Op: opSignal, ID: p.id, Signal: sig})
+	return p.request(&request{Op: opSignal, ID: p.id, Signal: sig})
+}
+
+// Kill sends SIGKILL. If the command has ended the error matches [os.ErrProcessDone].
+func (p *process) Kill(reach sim.Reach) error {
+	return p.request(&request{Op: opKill, ID: p.id, Reach: reach})
+}
+
+// Exited is closed when the command has ended, or the machine or the connection to it has.
+func (p *process) Exited() <-chan struct{} { return p.ended }
+
+func (p *process) request(req *request) error {
+	c, _, files, err := p.machine.ask(context.Background(), req)
 	if err != nil {
 		return err
 	}

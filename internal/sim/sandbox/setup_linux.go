@@ -54,7 +54,14 @@ type setup struct {
 // newSetup reads what to do from in, and will report to out.
 func newSetup(in io.Reader, out io.Writer) *setup {
 	s := &setup{config: &config{}, report: out, began: time.Now()}
-	s.do("configuration", func() error { return json.NewDecoder(in).Decode(s.config) })
+	const step = "configuration"
+	s.do(step, func() error {
+		err := json.NewDecoder(in).Decode(s.config)
+		if s.FailAt == step { // which only this step itself can know
+			err = errInjected
+		}
+		return err
+	})
 	return s
 }
 

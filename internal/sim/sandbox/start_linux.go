@@ -17,9 +17,9 @@ const (
 	defaultCols = 80
 )
 
-// Start starts a command; the context bounds only this call. A command with a stream of the caller's lives no longer than the
-// caller: when this program ends or lets go of the instance, the command's process group is killed, as a machine does to a
-// command whose caller vanished. One without streams goes on.
+// Start starts a command; the context bounds only this call. A tied command lives no longer than its caller: when this program ends
+// or lets go of the instance, its process group is killed. Pipes and terminals belong to the machine, so that a command can open them
+// again as /dev/stdout; a file that is handed over belongs to the host, and cannot be opened again there.
 func (m *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (m *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, erro
 	if err != nil {
 		return nil, err
 	}
-	req.Streams, req.Keep = s.kinds, !c.TTY && s.kinds == [3]stream{}
+	req.Streams = s.kinds
 	conn, r, got, err := m.ask(ctx, &request{Op: opStart, Start: req}, files...)
 	runtime.KeepAlive(c) // its files were open until they had been passed on
 	if err != nil {
@@ -66,7 +66,7 @@ func startMessage(c *sim.Command) (*startRequest, error) {
 	req := &startRequest{
 		Argv: toBytes(c.Argv), Env: toBytes(c.Env), DefaultEnv: c.Env == nil,
 		Dir: []byte(c.Dir), User: []byte(c.User),
-		TTY: c.TTY, Rows: defaultRows, Cols: defaultCols,
+		Tied: c.Tied, TTY: c.TTY, Rows: defaultRows, Cols: defaultCols,
 	}
 	if c.Rows > 0 && c.Cols > 0 {
 		req.Rows, req.Cols = cells(c.Rows), cells(c.Cols)
