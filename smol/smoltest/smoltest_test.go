@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/smol-machines/smol-go/internal/simtest"
 	"github.com/smol-machines/smol-go/smol"
 	"github.com/smol-machines/smol-go/smol/smoltest"
 )
@@ -351,6 +352,26 @@ func TestCannotStart(t *testing.T) {
 	if l, err := smoltest.StartLocal(options()); err == nil {
 		l.Close()
 		t.Error("a version that is none was accepted")
+	}
+}
+
+// TestStartLocal runs a stand-in without a test behind it.
+func TestStartLocal(t *testing.T) {
+	simtest.Sandbox(t) // or there is nothing to start
+	l, err := smoltest.StartLocal(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := l.Service(t).Create(t.Context(), smol.Spec{Name: "m"}, nil)
+	if err != nil {
+		t.Error(err)
+	} else if out, err := m.Shell("id -u").Output(t.Context()); string(out) != "0\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	l.Kill()
+	l.Restart()
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/host"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 	"github.com/smol-machines/smol-go/internal/sim/script"
@@ -229,6 +230,33 @@ func TestSandbox(t *testing.T) {
 	}
 	if _, err := os.Stat(fmt.Sprint("/proc/", pid)); !os.IsNotExist(err) {
 		t.Errorf("process %d is left: %v", pid, err)
+	}
+}
+
+// TestFaultRestart has a fault restart the host, which may fail like any restart.
+func TestFaultRestart(t *testing.T) {
+	h := start(t, script.New(programs), runtime.GOOS == "windows")
+	first := h.Server()
+	armed := h.Fault(fault.Fault{Path: "/health", Nth: 1, Action: fault.Restart})
+	if status, reply, err := try(t.Context(), h, "GET", "/health", ""); err == nil {
+		t.Errorf("the request that restarts was answered: %d, %s", status, reply)
+	}
+	for h.Server() == first { // answered or refused, depending on how far the restart is
+		_, _, _ = try(t.Context(), h, "GET", "/readyz", "")
+	}
+	call(t, h, "GET", "/health", "")
+	if armed.Fired() != 1 {
+		t.Errorf("fired %d times", armed.Fired())
+	}
+	h.ForgetRequests()
+	h.Fault(fault.Fault{Action: fault.Fail, Status: 503})
+	if status, _, err := try(t.Context(), h, "GET", "/health", ""); status != 503 || err != nil {
+		t.Errorf("%d, %v", status, err)
+	}
+	h.ClearFaults()
+	call(t, h, "GET", "/health", "")
+	if got := h.Requests(); len(got) != 2 || got[0].Status != 503 || got[1].Status != 200 {
+		t.Errorf("requests: %+v", got)
 	}
 }
 

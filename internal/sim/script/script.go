@@ -105,14 +105,20 @@ func (g *maker) forget(i *instance) {
 }
 
 func (g *maker) Copy(ctx context.Context, dst, src string) error {
-	if err := ctx.Err(); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dst, 0o700); err != nil {
 		return err
 	}
 	from := filepath.Join(src, "root")
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-		return os.MkdirAll(dst, 0o700)
+		return nil // a machine that was never booted has no disk
 	}
-	return copyTree(filepath.Join(dst, "root"), from)
+	if err := copyTree(ctx, filepath.Join(dst, "root"), from); err != nil {
+		return errors.Join(err, os.RemoveAll(dst))
+	}
+	return nil
 }
 
 func (g *maker) Remove(dir string) error { return os.RemoveAll(dir) }

@@ -2,7 +2,9 @@ package script
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -128,13 +130,13 @@ func (t *Tree) Replace(name string, r io.Reader, perm fs.FileMode) (int64, error
 }
 
 // copyTree copies the tree below src, which nobody writes to, to dst, with modes, times and symbolic links.
-func copyTree(dst, src string) error {
+func copyTree(ctx context.Context, dst, src string) error {
 	from, err := os.OpenRoot(src)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	if err := os.MkdirAll(dst, 0o755); err != nil {
+	if err := os.Mkdir(dst, 0o755); err != nil {
 		return err
 	}
 	to, err := os.OpenRoot(dst)
@@ -143,7 +145,7 @@ func copyTree(dst, src string) error {
 	}
 	defer to.Close()
 	return fs.WalkDir(from.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || name == "." {
+		if err := errors.Join(err, ctx.Err()); err != nil || name == "." {
 			return err
 		}
 		fi, err := d.Info()
