@@ -90,7 +90,8 @@ func tcpEndpoint(hostport string) (*endpoint, error) {
 	if err != nil || !addr.IsLoopback() || addr.Zone() != "" {
 		return nil, badURL(
 			"%q is not on this host's loopback: the service has no authentication, so who reaches it owns the host; forward a Unix socket or a loopback port to it",
-			hostport)
+			hostport,
+		)
 	}
 	address := netip.AddrPortFrom(addr, uint16(n)).String()
 	return &endpoint{network: "tcp", address: address, url: "http://" + address}, nil

@@ -85,7 +85,7 @@ func (b *Backend) fileError(ctx context.Context, id, path string, err error, bod
 	if !ok {
 		return b.unregistered(ctx, id, err)
 	}
-	said := strings.ReplaceAll(e.Message, path, "") // a path can contain anything
+	said := strings.ToLower(strings.ReplaceAll(e.Message, path, "")) // a path can contain anything
 	if !strings.HasPrefix(said, "agent operation failed: ") && !strings.HasPrefix(said, "not a regular file") {
 		return err // that of an implicit start
 	}
@@ -97,14 +97,14 @@ func (b *Backend) fileError(ctx context.Context, id, path string, err error, bod
 	return err
 }
 
-// fileFailures are the guest's words for what is wrong with a file.
+// fileFailures are the guest's words for what is wrong with a file, in lower case: parts of it are written in Go, and spell them so.
 var fileFailures = map[string]smol.Code{
-	"No such file or directory": smol.CodeNotFound,
-	"Permission denied":         smol.CodePermissionDenied,
-	"Read-only file system":     smol.CodePermissionDenied,
+	"no such file or directory": smol.CodeNotFound,
+	"permission denied":         smol.CodePermissionDenied,
+	"read-only file system":     smol.CodePermissionDenied,
 	"not a regular file":        smol.CodeInvalid,
-	"Is a directory":            smol.CodeInvalid,
-	"Not a directory":           smol.CodeInvalid,
+	"is a directory":            smol.CodeInvalid,
+	"not a directory":           smol.CodeInvalid,
 }
 
 // sourceError says that what was to be uploaded could not be read, or is not what was announced.
