@@ -1,0 +1,215 @@
+package local_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// wirePatterns are the placeholders of replies.
+var wirePatterns = map[string]string{
+	"any":    `[^\n]*`,
+	"text":   `[^\n]+`,
+	"all":    `(?s:.*)`,
+	"some":   `(?s:.+)`,
+	"int":    `-?[0-9]+`,
+	"number": `-?[0-9]+(?:\.[0-9]+)?`,
+	"hex8":   `[0-9a-f]{8}`,
+	"hex16":  `[0-9a-f]{16}`,
+}
+
+var wirePlaceholder = regexp.MustCompile(`\{\{([a-z]+[0-9]*)(?::([^{}]*))?\}\}`)
+
+// wireExpand replaces the placeholders that stand for one text: those in vars, {{repeat:N:TEXT}} and {{hex:DIGITS}}. Others stay.
+func wireExpand(text string, vars map[string]string) (string, error) {
+	var bad error
+	out := wirePlaceholder.ReplaceAllStringFunc(text, func(p string) string {
+		m := wirePlaceholder.FindStringSubmatch(p)
+		if v, ok := vars[m[1]]; ok && m[2] == "" {
+			return v
+		}
+		switch m[1] {
+		case "repeat":
+			count, what, _ := strings.Cut(m[2], ":")
+			n, err := strconv.Atoi(count)
+			if err != nil {
+				bad = fmt.Errorf("%s: %w", p, err)
+			}
+			return strings.Repeat(what, n)
+		case "hex":
+			b, err := hex.DecodeString(strings.ReplaceAll(m[2], " ", ""))
+			if err != nil {
+				bad = fmt.Errorf("%s: %w", p, err)
+			}
+			return string(b)
+		}
+		return p
+	})
+	return out, bad
+}
+
+// wireLatin makes a rune of each byte: regular expressions know no bytes.
+func wireLatin(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := range len(s) {
+		b.WriteRune(rune(s[i]))
+	}
+	return b.String()
+}
+
+// wireRegexp compiles a pattern for texts that went through wireLatin; with prefix it need match the beginning only.
+func wireRegexp(pattern string, prefix bool) (*regexp.Regexp, error) {
+	pattern = wireLatin(pattern)
+	var b strings.Builder
+	b.WriteString(`\A`)
+	for {
+		at := wirePlaceholder.FindStringSubmatchIndex(pattern)
+		if at == nil {
+			break
+		}
+		name := pattern[at[2]:at[3]]
+		exp, ok := wirePatterns[name]
+		if !ok {
+			return nil, fmt.Errorf("there is no placeholder {{%s}}", name)
+		}
+		b.WriteString(regexp.QuoteMeta(pattern[:at[0]]) + exp)
+		pattern = pattern[at[1]:]
+	}
+	b.WriteString(regexp.QuoteMeta(pattern))
+	if !prefix {
+		b.WriteString(`\z`)
+	}
+	return regexp.Compile(b.String())
+}
+
+// wireMatch compares text with a pattern.
+func wireMatch(pattern, text string) error {
+	const tail = 64 << 10
+	if strings.HasPrefix(pattern, "{{all}}") && len(text) > tail {
+		text = text[len(text)-tail:] // expressions are slow on megabytes, and what stands for anything may be shorter
+	}
+	re, err := wireRegexp(pattern, false)
+	if err != nil {
+		return err
+	}
+	if !re.MatchString(wireLatin(text)) {
+		return fmt.Errorf("got  %s\nwant %s", wireClip(text), wireClip(pattern))
+	}
+	return nil
+}
+
+func wireClip(s string) string {
+	if len(s) > 2000 {
+		return fmt.Sprintf("%q… (%d bytes)", s[:2000], len(s))
+	}
+	return strconv.Quote(s)
+}
+
+// wireMatchJSON compares a JSON body with a JSON pattern.
+func wireMatchJSON(pattern, body string) error {
+	want, err := wireDecode(pattern)
+	if err != nil {
+		return fmt.Errorf("the transcript's JSON: %w", err)
+	}
+	got, err := wireDecode(body)
+	if err != nil {
+		return fmt.Errorf("got %s: %w", wireClip(body), err)
+	}
+	if err := wireMatchValue("$", want, got); err != nil {
+		return fmt.Errorf("%w\nin %s", err, wireClip(body))
+	}
+	return nil
+}
+
+func wireDecode(s string) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader([]byte(s)))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("something after the JSON value")
+	}
+	return v, nil
+}
+
+func wireMatchValue(path string, want, got any) error {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s is %v, want an object", path, got)
+		}
+		return wireMatchObject(path, w, g)
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return fmt.Errorf("%s is %v, want %d elements", path, got, len(w))
+		}
+		for i := range w {
+			if err := wireMatchValue(fmt.Sprintf("%s[%d]", path, i), w[i], g[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case string:
+		if n, ok := got.(json.Number); ok && (w == "{{int}}" || w == "{{number}}") {
+			return wireMatch(w, n.String())
+		}
+		g, ok := got.(string)
+		if !ok {
+			return fmt.Errorf("%s is %v, want a string", path, got)
+		}
+		// A string of JSON is no line: there {{any}} and {{text}} take newlines, too.
+		if err := wireMatch(strings.NewReplacer("{{any}}", "{{all}}", "{{text}}", "{{some}}").Replace(w), g); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	default:
+		if want != got {
+			return fmt.Errorf("%s is %v, want %v", path, got, want)
+		}
+		return nil
+	}
+}
+
+// wireMatchObject knows the members that are not members: "name?" is optional, "..." allows others, and the value {{absent}} wants none.
+func wireMatchObject(path string, want, got map[string]any) error {
+	known := map[string]bool{}
+	for name, w := range want {
+		if name == "..." {
+			continue
+		}
+		plain := strings.TrimSuffix(name, "?")
+		known[plain] = true
+		g, ok := got[plain]
+		switch {
+		case w == "{{absent}}":
+			if ok {
+				return fmt.Errorf("%s.%s is there: %v", path, plain, g)
+			}
+		case !ok && plain != name:
+		case !ok:
+			return fmt.Errorf("%s.%s is missing", path, plain)
+		default:
+			if err := wireMatchValue(path+"."+plain, w, g); err != nil {
+				return err
+			}
+		}
+	}
+	if _, open := want["..."]; open {
+		return nil
+	}
+	for name := range got {
+		if !known[name] {
+			return fmt.Errorf("%s.%s is not expected", path, name)
+		}
+	}
+	return nil
+}
