@@ -73,8 +73,12 @@ type rejection struct {
 
 func (e *rejection) Error() string { return e.text }
 
-// errAbandoned: the call's context ended before its work did.
-var errAbandoned = errors.New("abandoned")
+var (
+	// errAbandoned: the call's context ended before its work did.
+	errAbandoned = errors.New("abandoned")
+	// errTimeout: so did the time for reading the request, which makes net/http end the context too.
+	errTimeout = errors.New("timed out")
+)
 
 // reply is an answer that is not JSON.
 type reply struct {
@@ -94,11 +98,9 @@ func (c *call) answer(v any, err error) {
 		}{api.text, api.code})
 	case errors.As(err, &rej):
 		c.text(rej.status, rej.text)
+	case errors.Is(err, errTimeout), errors.Is(err, errAbandoned) && errors.Is(context.Cause(c.ctx), context.DeadlineExceeded):
+		c.w.WriteHeader(http.StatusRequestTimeout)
 	case errors.Is(err, errAbandoned):
-		if errors.Is(context.Cause(c.ctx), context.DeadlineExceeded) {
-			c.w.WriteHeader(http.StatusRequestTimeout)
-			return
-		}
 		panic(http.ErrAbortHandler) // nobody is there to read an answer
 	case err != nil:
 		c.json(http.StatusInternalServerError, map[string]string{"error": err.Error(), "code": "INTERNAL_ERROR"})
@@ -158,8 +160,7 @@ func (c *call) body(limit int64) ([]byte, error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.w.Header().Set("Connection", "close")
-		<-c.ctx.Done()
-		return nil, errAbandoned
+		return nil, errTimeout
 	case err != nil:
 		return nil, &rejection{http.StatusBadRequest, "Failed to buffer the request body: " + err.Error()}
 	case int64(b.Len()) > limit:
