@@ -78,7 +78,23 @@ entries() {
   [ $# = 0 ] || stat -c "$F" -- "$@"
   echo end
 }
+blocks() { dd if="$p" bs=65536 skip="$1" count="$2" 2>/dev/null; }
 part() {
+  p=$1 b=$(($2 / 65536)) k=$(($2 % 65536)) r=$3
+  if [ $k -gt 0 ]; then
+    k=$((k + 1)) l=$((65536 - k + 1))
+    [ $l -le $r ] || l=$r
+    blocks $b 1 | tail -c +$k | head -c $l
+    b=$((b + 1)) r=$((r - l))
+  fi
+  if [ $r -ge 65536 ]; then
+    l=$((r / 65536))
+    blocks $b $l
+    b=$((b + l)) r=$((r % 65536))
+  fi
+  [ $r = 0 ] || blocks $b 1 | head -c $r
+}
+unsized() {
   if [ "$2" = 0 ]; then head -c "$3" "$1"
   else dd if="$1" bs=65536 skip=$(($2 / 65536)) 2>/dev/null | tail -c +$(($2 % 65536 + 1)) | head -c "$3"
   fi
@@ -97,7 +113,7 @@ cut() {
   fi
   [ $r -le $4 ] || end big $i
   printf 'smolfs1 ok %s\n' "$i"
-  part "$1" $2 $r
+  if [ "$z" -gt 0 ]; then part "$1" $2 $r; else unsized "$1" $2 $r; fi
 }
 op=$1
 shift

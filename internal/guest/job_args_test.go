@@ -22,6 +22,27 @@ func TestArguments(t *testing.T) {
 	})
 }
 
+// Every character arrives, in the arguments and in the environment.
+func TestEveryCharacter(t *testing.T) {
+	var all strings.Builder
+	for r := rune(1); r < 0x3000; r++ {
+		all.WriteRune(r)
+		if r%16 == 0 {
+			all.WriteString(string(rune(0x1f300+r)) + "'")
+		}
+	}
+	onEachShell(t, func(t *testing.T, m *machine) {
+		for _, more := range []string{"", strings.Repeat("x", guest.MaxArgs)} {
+			s := m.job("sh", "-c", `printf %s "$1$A"; printf %s "$UID2" >&2`, "sh", all.String(), more)
+			s.Env = []string{"A=" + all.String(), "UID2=" + all.String(), "UID=" + all.String()}
+			r := m.run(s, guest.Exited, 0)
+			if string(r.Stdout.Data) != all.String()+all.String() || string(r.Stderr.Data) != all.String() {
+				t.Errorf("%d and %d of %d bytes", len(r.Stdout.Data), len(r.Stderr.Data), all.Len())
+			}
+		}
+	})
+}
+
 func TestArgumentsBeyondOneExec(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
 		long := strings.Repeat("0123456789abcde\n", guest.MaxArg/16) // 15 bytes less than the longest
@@ -84,7 +105,7 @@ func TestFilesThatDidNotArrive(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.want(r, guest.Exited, 126)
-		if !strings.Contains(string(r.Stderr.Data), "arguments: cannot be read") {
+		if !strings.Contains(string(r.Stderr.Data), "arguments: not there") {
 			t.Errorf("stderr %q", r.Stderr.Data)
 		}
 	})

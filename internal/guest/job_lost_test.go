@@ -1,7 +1,6 @@
 package guest_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +17,7 @@ func (m *machine) tree(pid int) []string {
 			children[parent] = append(children[parent], child)
 		}
 	}
-	all := []string{fmt.Sprint(pid)}
+	all := []string{itoa(pid)}
 	for i := 0; i < len(all); i++ {
 		all = append(all, children[all[i]]...)
 	}
@@ -40,7 +39,7 @@ func TestJobOutlivesItsExec(t *testing.T) {
 				r, err := m.tryPoll(s.ID, snapshot(0))
 				return err == nil && string(r.Stdout.Data) == "go\n"
 			})
-			m.sh("kill -9 " + strings.Join(m.tree(p.PID()), " ") + " -" + fmt.Sprint(p.PID()) + " 2>&1")
+			m.sh("kill -9 " + strings.Join(m.tree(p.PID()), " ") + " -" + itoa(p.PID()) + " 2>&1")
 			if code, err := p.Wait(); code != 137 || err != nil {
 				t.Fatalf("the exec: %d, %v", code, err)
 			}
@@ -66,12 +65,22 @@ func (m *machine) keepers(s *guest.Start) string {
 	return m.sh(`for p in /proc/[0-9]*; do case $(tr '\0' ' ' <$p/cmdline) in *"smol-job ` + s.ID + ` "*) echo ${p#/proc/};; esac; done 2>/dev/null`)
 }
 
+// lost waits until the job is lost: what was killed may take a moment to die.
+func (m *machine) lost(s *guest.Start) (r *guest.Reply) {
+	m.t.Helper()
+	m.eventually("the loss", func() bool {
+		r = m.poll(s.ID, snapshot(0))
+		return r.State == guest.Lost
+	})
+	return r
+}
+
 func TestLostKeeper(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
 		s := m.job("sh", "-c", "echo go; exec sleep 601")
 		m.background(s)
 		m.sh("kill -9 " + m.keepers(s))
-		r := m.want(m.poll(s.ID, snapshot(patience)), guest.Lost, 0)
+		r := m.lost(s)
 		if string(r.Stdout.Data) != "go\n" || r.Started == 0 || r.Ended < r.Started {
 			t.Errorf("%+v", r)
 		}
@@ -91,7 +100,7 @@ func TestDeadlineOfALostKeeper(t *testing.T) {
 		s.Timeout = 2 * time.Second
 		m.background(s)
 		m.sh("{ read -r _; read -r p; } <" + guest.BaseWorkspace + "/" + s.ID + ".job; kill -9 $p")
-		m.want(m.poll(s.ID, snapshot(0)), guest.Lost, 0)
+		m.lost(s)
 		m.quiet()
 	})
 }

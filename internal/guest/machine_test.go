@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -247,3 +248,5 @@ func (m *machine) quiet() {
 		return len(left) == 0
 	})
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -12,7 +12,7 @@ inner() {
   eval "$_jtext"
   [ ! -r "$_jfile" ] || . "$_jfile"
   exec >>$_jf.out 2>>$_jf.err 9>&-
-  [ $# != 0 ] || fault "arguments: cannot be read"
+  [ $# != 0 ] || fault "arguments: not there"
   if [ "$_jin" ]; then
     [ -r "$_jin" ] || fault "stdin: $_jin: cannot be read"
     exec <"$_jin"
@@ -32,7 +32,7 @@ inner() {
     PATH=$_jx
   fi
   [ ! "$_jss" ] || set -- "$_jss" "$@"
-  unset $_jvars _jvars
+  unset $_jvars
   exec "$@"
 }
 job() {
@@ -84,7 +84,7 @@ drop() {
     [ $_jn -ge $2 ] || [ $_jn -lt 0 ] || return
   else
     look
-    [ "$_jkeeper" ] && ! holds $_jkeeper || return
+    [ "$_jkp" ] && ! holds $_jkp || return
   fi
   _jrm="$_jrm $_jf.*"
 }
@@ -98,13 +98,13 @@ over() { ended || [ ! -e $_jf.job ]; }
 job | {
   read -r _j_
   cs $_jdl
-  _jtill=$_jcs
+  _jto=$_jcs
   cs $_jt0
-  _jtill=$((_jtill+_jcs))
+  _jto=$((_jto+_jcs))
   until over; do
     now
-    if [ $_jcs -lt $_jtill ]; then
-      dot $((_jtill-_jcs))
+    if [ $_jcs -lt $_jto ]; then
+      dot $((_jto-_jcs))
       sleep $_jdot &
       echo $! >$_jf.timer
       # Whoever writes the end looks for this file afterwards.
@@ -113,7 +113,7 @@ job | {
     else
       true >$_jf.late
       look
-      holds $_jkeeper || { sweep; break; }
+      holds $_jkp || { sweep; break; }
       kill -9 -$_jpid || kill -9 $_jpid
       nap 0.1
     fi

@@ -15,8 +15,8 @@ dot() { _jdot=$(($1/100)).$(($1/10%10))$(($1%10)); }
 nap() { sleep $1 || sleep 1; }
 # self sets _jp to the pid of this process, also in a subshell. A shell reads byte by byte, so /proc/self/stat would take longer.
 self() { for _jp in /proc/self/task/*; do _jp=${_jp##*/}; done; }
-# look reads the job: _ja, _jkeeper and _jpid. A line that is not written yet is empty.
-look() { { read -r _ja; read -r _jkeeper; read -r _jpid; } <$_jf.job; }
+# look reads the job: _ja, the pid of the keeper _jkp and that of the command _jpid. A line that is not written yet is empty.
+look() { { read -r _ja; read -r _jkp; read -r _jpid; } <$_jf.job; }
 # holds PID: the process belongs to the keeper of the job, which holds its end open. A pid alone may be another process by now.
 holds() { [ /proc/$1/fd/9 -ef $_jf.exit ]; }
 # A line that is just being overwritten begins with no state.

@@ -37,7 +37,7 @@ state() {
   : ${_ja:=0.00}
   now
   # It may just have been started, or have ended just now.
-  if holds $_jkeeper || case $_jkeeper$((${_jup%.*}-${_ja%.*})) in [0-9]) ;; *) false; esac; then _jst=running
+  if holds $_jkp || case $_jkp$((${_jup%.*}-${_ja%.*})) in [0-9]) ;; *) false; esac; then _jst=running
   else
     _jx=$_ja
     ended && return
@@ -56,10 +56,9 @@ news() { sizes; [ $_jon -gt $_joo ] || [ $_jen -gt $_jeo ]; }
 await() {
   [ $_jwait = 0 ] || ended && return
   now
-  _jtill=$((${_jfrom:-$_jcs}+_jwait)) _jtick=0.05
-  while state; [ $_jst = running ] && [ $_jcs -lt $_jtill ] && { [ $_jnews = 0 ] || ! news; }; do
-    nap $_jtick
-    _jtick=0.15
+  _jto=$((${_jfrom:-$_jcs}+_jwait))
+  while state; [ $_jst = running ] && [ $_jcs -lt $_jto ] && { [ $_jnews = 0 ] || ! news; }; do
+    nap 0.1
   done
 }
 reply() {

@@ -13,7 +13,7 @@ else
   while look; [ ! "$_jpid" ] && ! ended && [ $((_jk+=1)) -lt 20 ]; do nap 0.05; done
   # As long as the keeper has not written down the end, the pid of the command is not another's.
   if ! ended; then
-    holds $_jkeeper || _jpid=
+    holds $_jkp || _jpid=
     send $_jn
     # What is stopped would not see it.
     [ $_jn != 15 ] || send 18

@@ -18,8 +18,8 @@ if ! seek && take; then
     self
     _jsub=$_jp _jhold=/proc/$_jp/fd/3
     [ $_jwait != 0 ] || _jhold=/dev/null
-    _jvars="_jk _jsub _jid _jdl _jdot _jhold _jup _jss _jpath _jbase _jbases _jdir _jin _jacks _jfile _jtext"
-    export _jvars $_jvars
+    _jvars="_jvars _jk _jsub _jid _jdl _jdot _jhold _jup _jss _jpath _jbase _jbases _jdir _jin _jacks _jfile _jtext"
+    export $_jvars
     exec 3>&1 >/dev/null </dev/null
     ${_jss:+"$_jss"} sh -c 'eval "$_jk"' smol-job $_jid
     :
