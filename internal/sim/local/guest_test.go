@@ -385,6 +385,17 @@ var fakeCommands = map[string]fakeCommand{
 		c.leaves = true
 		return 0
 	},
+	"tty": func(c *fakeIO) int { // tells its size and echoes until 0x04
+		fmt.Fprintf(c.out, "%dx%d\n", c.c.Rows, c.c.Cols)
+		b := make([]byte, 1000)
+		for {
+			n, err := c.in.Read(b)
+			_, _ = c.out.Write(b[:n])
+			if err != nil || bytes.IndexByte(b[:n], 4) >= 0 {
+				return 7
+			}
+		}
+	},
 	"env": func(c *fakeIO) int {
 		fmt.Fprintln(c.out, strings.Join(c.c.Env, "\n"))
 		return 0
