@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -61,6 +62,16 @@ func (a *agent) open() error {
 	a.signals = make(chan os.Signal, 64)
 	signal.Notify(a.signals)
 	return nil
+}
+
+// closeOthers closes what the agent does not need.
+func (a *agent) closeOthers() error {
+	raw, err := a.listener.SyscallConn()
+	if err != nil {
+		return err
+	}
+	e := raw.Control(func(fd uintptr) { err = closeAllBut(a.null, int(fd)) })
+	return errors.Join(e, err)
 }
 
 // run answers requests for ever.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
-	"github.com/smol-machines/smol-go/internal/simtest"
 )
 
 func TestBoot(t *testing.T) {
@@ -100,7 +99,7 @@ func TestBootAgainKeepsDisks(t *testing.T) {
 
 // A guest that unmounts and replaces what the next boot mounts on must not make that boot touch the host.
 func TestBootStaysInsideHostileRoot(t *testing.T) {
-	g := simtest.Sandbox(t)
+	g := sandboxGuest(t)
 	dir, outside := filepath.Join(t.TempDir(), "m"), t.TempDir()
 	if err := os.Chmod(outside, 0o777); err != nil {
 		t.Fatal(err)
@@ -120,7 +119,7 @@ func TestBootStaysInsideHostileRoot(t *testing.T) {
 }
 
 func TestBootRefuses(t *testing.T) {
-	g := simtest.Sandbox(t)
+	g := sandboxGuest(t)
 	running := boot(t, sim.Boot{})
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -159,7 +158,7 @@ func TestBootRefuses(t *testing.T) {
 }
 
 func TestBootOnlyOnceAtATime(t *testing.T) {
-	g := simtest.Sandbox(t)
+	g := sandboxGuest(t)
 	dir := filepath.Join(t.TempDir(), "m")
 	machines := make(chan sim.Instance, 8)
 	var all errgroup.Group
@@ -181,7 +180,7 @@ func TestBootOnlyOnceAtATime(t *testing.T) {
 }
 
 func TestBootManyAtOnce(t *testing.T) {
-	g := simtest.Sandbox(t)
+	g := sandboxGuest(t)
 	dir := t.TempDir()
 	machines := make([]sim.Instance, 64)
 	var all errgroup.Group
@@ -209,7 +208,7 @@ func TestBootManyAtOnce(t *testing.T) {
 }
 
 func TestBootCancelled(t *testing.T) {
-	g := simtest.Sandbox(t)
+	g := sandboxGuest(t)
 	dir := t.TempDir()
 	// Given a little longer each time, so that the end comes in every stage at least once.
 	for limit := time.Duration(0); ; limit += limit/4 + 500*time.Microsecond {

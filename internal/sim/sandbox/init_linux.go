@@ -19,8 +19,9 @@ func process1Main(bootID string) int {
 	a := &agent{bootID: bootID, children: newChildren()}
 	s := newSetup(os.Stdin, os.Stdout)
 	s.run()
-	s.do("agent", a.open)
-	s.finish()
+	s.do("open agent", a.open)
+	s.do("close descriptors", a.closeOthers)
+	s.finish(a.null)
 	if s.failed == nil {
 		a.run()
 	}

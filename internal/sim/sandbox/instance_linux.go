@@ -185,6 +185,8 @@ func (m *instance) cut(err error) error {
 	switch {
 	case errors.Is(err, errFrameSize):
 		return unix.E2BIG
+	case errors.Is(err, net.ErrClosed):
+		return m.lost()
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
 		select {
 		case <-m.process.gone:

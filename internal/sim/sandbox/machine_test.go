@@ -22,10 +22,16 @@ type machine struct {
 	dir string
 }
 
+// sandboxGuest returns the guest that the tests share, unless machines cannot be made here.
+func sandboxGuest(t testing.TB) sim.Guest {
+	t.Helper()
+	return simtest.Sandbox(t)
+}
+
 // boot boots a machine as b says, in a directory of its own if b names none.
 func boot(t testing.TB, b sim.Boot) *machine {
 	t.Helper()
-	g := simtest.Sandbox(t)
+	g := sandboxGuest(t)
 	if b.Dir == "" {
 		b.Dir = filepath.Join(t.TempDir(), "m")
 	}

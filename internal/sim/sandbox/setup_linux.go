@@ -73,9 +73,8 @@ func (s *setup) run() {
 	s.enter()
 }
 
-// finish reports the outcome, and lets go of the descriptors that lead out of the machine.
-func (s *setup) finish() {
-	s.do("close host", s.closeHost)
+// finish reports the outcome, which ends what the parent reads.
+func (s *setup) finish(null int) {
 	last := reportReady
 	if s.failed != nil {
 		line, _ := json.Marshal(s.failed)
@@ -84,7 +83,7 @@ func (s *setup) finish() {
 	fmt.Fprintln(&s.console, last)
 	s.console.WriteTo(s.report)
 	if s.failed == nil {
-		silence()
+		silence(null)
 	}
 }
 
@@ -115,7 +114,6 @@ func (s *setup) say(line string) {
 // isolate leaves the host's mounts, and takes the machine's root as that of this process. From here on a path, whatever
 // symbolic links a guest left in it, stays in the machine.
 func (s *setup) isolate() {
-	s.do("close descriptors", s.closeInherited)
 	s.do("make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") })
 	// Relative, as the working directory is the state directory: it was inherited, and its path may lead through
 	// directories that are closed to the ids of the machine.
