@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/smol-machines/smol-go/internal/guest"
 	"github.com/smol-machines/smol-go/internal/rest"
 	"github.com/smol-machines/smol-go/internal/sse"
 	"github.com/smol-machines/smol-go/smol"
@@ -16,17 +17,14 @@ import (
 // maxStreamEvent bounds one event; the service's own have 4096 bytes of output, and its errors are lines.
 const maxStreamEvent = 1 << 20
 
-// noInput runs its arguments with an input that has ended. The service keeps a streamed command's input open for ever and never sends
-// anything, so that whatever reads it would hang.
-const noInput = `exec "$@" </dev/null`
-
 // Stream implements [smol.StreamBackend]. The command runs through sh, for the sake of an input that ends; in a machine without sh it runs
 // with one that never does. Leaving the range early or ending ctx ends the stream and not the command; Timeout ends the command itself,
 // though not what it started. The service ends a stream after 11 MiB.
 func (b *Backend) Stream(ctx context.Context, id string, req *smol.ExecRequest) iter.Seq2[smol.Event, error] {
 	return func(yield func(smol.Event, error) bool) {
 		wrapped := *req
-		wrapped.Argv = append([]string{"sh", "-c", noInput, "sh"}, req.Argv...)
+		// The service keeps a streamed command's input open for ever and never sends anything: whatever reads it would hang.
+		wrapped.Argv = guest.NoInput(req.Argv)
 		s := &execStream{b: b, id: id, yield: yield}
 		err := s.check(req)
 		if err == nil {

@@ -29,7 +29,7 @@ func collect(ctx context.Context, b *local.Backend, req *smol.ExecRequest) (even
 }
 
 func TestStream(t *testing.T) {
-	const wrap = `{"command":["sh","-c","exec \"$@\" </dev/null","sh","prog","-x"],"env":[{"name":"A","value":"b"}],"timeoutSecs":2,"workdir":"/w"}`
+	const wrap = `{"command":["sh","-c","exec \"$@\" </dev/null","smol1","prog","-x"],"env":[{"name":"A","value":"b"}],"timeoutSecs":2,"workdir":"/w"}`
 	exited := func(code int) smol.Event { return smol.Event{Exited: true, ExitCode: code} }
 	for _, tt := range []struct {
 		name, sse string

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/guest"
 	"github.com/smol-machines/smol-go/internal/sim"
 )
 
@@ -57,6 +58,12 @@ func (i *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	argv, shell := guest.ParseNoInput(c.Argv)
+	if shell {
+		inner := *c
+		inner.Argv, inner.Stdin = argv, nil
+		c = &inner
+	}
 	call, err := i.call(c)
 	if err != nil {
 		return nil, err
@@ -65,7 +72,7 @@ func (i *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, erro
 	if run == nil {
 		run = func(ctx context.Context) int { return i.answer(ctx, call) }
 	}
-	p, err := i.launch(call, c.Stdin, c.Stdout, c.Stderr, false, run)
+	p, err := i.launch(call, c.Stdin, c.Stdout, c.Stderr, shell, run)
 	if err != nil {
 		return nil, err
 	}
