@@ -14,12 +14,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 )
 
 // shutdownGrace bounds how long a restart waits for requests in flight.
 const shutdownGrace = 5 * time.Second
+
+// dirPrefix begins the names of hosts' directories. It is short: the name of a socket has 104 bytes on some systems.
+const dirPrefix = "smolhost"
 
 // Options are what a [Host] is made of.
 type Options struct {
@@ -31,8 +35,9 @@ type Options struct {
 
 // Host is a stand-in that runs. It is safe for concurrent use.
 type Host struct {
-	opts Options
-	dir  string
+	opts    Options
+	dir     string
+	release func() error // gives the directory up
 
 	mu     sync.Mutex
 	addr   net.Addr
@@ -48,15 +53,20 @@ type Host struct {
 
 // Start runs a stand-in in a new directory of its own.
 func Start(o *Options) (*Host, error) {
-	dir, err := os.MkdirTemp("", "smol") // short: the name of a socket has 104 bytes on some systems
+	sweep(os.TempDir())
+	dir, err := os.MkdirTemp("", dirPrefix)
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{opts: *o, dir: dir, faults: fault.New()}
+	release, err := own(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	h := &Host{opts: *o, dir: dir, release: release, faults: fault.New()}
 	h.opts.Server.DataDir = filepath.Join(dir, "data")
 	h.opts.Server.Wrap = func(next http.Handler) http.Handler { return h.requests.wrap(h.faults.Wrap(next)) }
 	if err := h.start(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, os.RemoveAll(dir), release())
 	}
 	return h, nil
 }
@@ -196,46 +206,51 @@ func (h *Host) ClearFaults() { h.faults.Reset() }
 
 // Stop ends the server and every machine, and leaves the directory.
 func (h *Host) Stop() error {
+	return errors.Join(h.stop(), h.release())
+}
+
+// Close does what Stop does and removes the directory. What cannot be ended or removed is in the error.
+func (h *Host) Close() error {
+	err := errors.Join(h.stop(), eachState(h.dir, h.opts.Server.Guest.Remove)) // which knows modes that keep others out
+	return errors.Join(err, os.RemoveAll(h.dir), h.release())
+}
+
+func (h *Host) stop() error {
 	h.faults.Close()
-	err := errors.Join(h.Kill(), h.eachState(h.end))
+	g := h.opts.Server.Guest
+	err := errors.Join(h.Kill(), eachState(h.dir, func(state string) error { return end(g, state) }))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return errors.Join(append(h.failed, err)...)
 }
 
-// Close does what Stop does and removes the directory. What cannot be ended or removed is in the error.
-func (h *Host) Close() error {
-	err := errors.Join(h.Stop(), h.eachState(h.opts.Server.Guest.Remove)) // which knows modes that keep others out
-	return errors.Join(err, os.RemoveAll(h.dir))
-}
-
-// eachState runs f on the state directory of every machine, whether a record knows it or not.
-func (h *Host) eachState(f func(dir string) error) error {
-	dirs, err := filepath.Glob(filepath.Join(h.opts.Server.DataDir, "vms", "*", "guest"))
+// eachState runs f on the state directory of every machine of the host in dir, whether a record knows it or not.
+func eachState(dir string, f func(state string) error) error {
+	states, err := filepath.Glob(filepath.Join(dir, "data", "vms", "*", "guest"))
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(dirs))
+	errs := make([]error, len(states))
 	var wg sync.WaitGroup
-	for n, dir := range dirs {
-		wg.Go(func() { errs[n] = f(dir) })
+	for n, state := range states {
+		wg.Go(func() { errs[n] = f(state) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
 
-// end ends the machine in the state directory dir, if one runs.
-func (h *Host) end(dir string) error {
-	in, err := h.opts.Server.Guest.Adopt(context.Background(), dir)
+// end ends the machine in the state directory, if one runs.
+func end(g sim.Guest, state string) error {
+	in, err := g.Adopt(context.Background(), state)
 	if err != nil {
 		return nil // nobody is there
 	}
 	pid := in.PID()
 	if err := in.Kill(); err != nil {
-		return fmt.Errorf("kill the machine in %s: %w", dir, err)
+		return fmt.Errorf("kill the machine in %s: %w", state, err)
 	}
 	if pid != 0 && alive(pid) {
-		return fmt.Errorf("the machine in %s was killed and its process %d is left", dir, pid)
+		return fmt.Errorf("the machine in %s was killed and its process %d is left", state, pid)
 	}
 	return nil
 }

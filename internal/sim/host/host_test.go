@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/host"
@@ -22,8 +20,6 @@ import (
 	"github.com/smol-machines/smol-go/internal/sim/script"
 	"github.com/smol-machines/smol-go/internal/simtest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func programs(ctx context.Context, c *script.Call) int {
 	switch c.Argv[0] {
@@ -51,8 +47,11 @@ func start(t *testing.T, g sim.Guest, tcp bool) *host.Host {
 	return h
 }
 
+// listener is a host, here or in another process.
+type listener interface{ URL() string }
+
 // call sends a request on a connection of its own.
-func call(t *testing.T, h *host.Host, method, path, body string) (status int, reply string) {
+func call(t *testing.T, h listener, method, path, body string) (status int, reply string) {
 	t.Helper()
 	status, reply, err := try(t.Context(), h, method, path, body)
 	if err != nil {
@@ -61,7 +60,7 @@ func call(t *testing.T, h *host.Host, method, path, body string) (status int, re
 	return status, reply
 }
 
-func try(ctx context.Context, h *host.Host, method, path, body string) (status int, reply string, err error) {
+func try(ctx context.Context, h listener, method, path, body string) (status int, reply string, err error) {
 	url, client := h.URL(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	if socket, ok := strings.CutPrefix(url, "unix://"); ok {
 		url = "http://localhost"
@@ -86,7 +85,7 @@ func try(ctx context.Context, h *host.Host, method, path, body string) (status i
 }
 
 // boot makes a machine that runs.
-func boot(t *testing.T, h *host.Host, name string) {
+func boot(t *testing.T, h listener, name string) {
 	t.Helper()
 	for _, r := range [][2]string{{"", `{"name":"` + name + `"}`}, {"/" + name + "/start", ""}} {
 		if status, reply := call(t, h, "POST", "/api/v1/machines"+r[0], r[1]); status != 200 {
@@ -95,7 +94,7 @@ func boot(t *testing.T, h *host.Host, name string) {
 	}
 }
 
-func state(t *testing.T, h *host.Host, name string) (state string, pid int) {
+func state(t *testing.T, h listener, name string) (state string, pid int) {
 	t.Helper()
 	status, reply := call(t, h, "GET", "/api/v1/machines/"+name, "")
 	var info struct {
@@ -108,7 +107,7 @@ func state(t *testing.T, h *host.Host, name string) (state string, pid int) {
 	return info.State, info.PID
 }
 
-func echo(t *testing.T, h *host.Host, name string) {
+func echo(t *testing.T, h listener, name string) {
 	t.Helper()
 	status, reply := call(t, h, "POST", "/api/v1/machines/"+name+"/exec", `{"command":["echo","it","works"]}`)
 	if status != 200 || !strings.Contains(reply, `"stdout":"it works\n"`) {
