@@ -14,9 +14,9 @@ const (
 	longWait = 5 * time.Second
 	// crowdedWait is for a call that waits while others need its place.
 	crowdedWait = 250 * time.Millisecond
-	// budget is how much output of each stream a reply brings. Two streams in base64, and once more as text, are what a service sends
-	// for it; its own limit is 11 MiB a stream.
-	budget = 2 << 20
+	// budget is how much output of each stream a reply brings. A service sends it in base64 and once more as text, and its own limit is
+	// 11 MiB a stream.
+	budget = 1 << 20
 	// patience is how long a command whose machine does not answer is asked after.
 	patience = 30 * time.Second
 	// idleLeast and idleMost bound the time between two polls that do not wait in the machine.
@@ -37,7 +37,7 @@ func (r *run) begin() (*guest.Reply, error) {
 				r.start.Bases = r.m.bases()
 				r.start.View = r.view(startWait(r.patient, crowded))
 				argv, files, err := r.start.Command()
-				return request{argv, files, r.start.View, err}
+				return request{argv, files, r.start.View, r.nameField(err)}
 			}})
 		if err == nil {
 			return reply, nil
@@ -59,6 +59,19 @@ func (r *run) begin() (*guest.Reply, error) {
 			}
 		}
 	}
+}
+
+// nameField names what of the command cannot be sent as the caller knows it.
+func (r *run) nameField(err error) error {
+	var field *guest.FieldError
+	if !errors.As(err, &field) {
+		return err
+	}
+	name, n := "Cmd: "+field.Field, 0
+	if _, err := fmt.Sscanf(field.Field, "argument %d", &n); err == nil {
+		name = fmt.Sprintf("Cmd.Args[%d]", n-r.shift)
+	}
+	return &Error{Code: CodeInvalid, Message: name + ": " + plainText(field.Err), Err: err}
 }
 
 func startWait(patient, crowded bool) time.Duration {

@@ -20,6 +20,7 @@ type run struct {
 	ctx     context.Context // bounds the command, as that of os/exec.CommandContext
 	args    []string        // as the caller gave them
 	start   guest.Start
+	shift   int // how many arguments of start.Argv go before the caller's
 	user    string
 	stdin   io.Reader
 	input   *stage // what stdin held, in the machine
@@ -28,7 +29,9 @@ type run struct {
 	out, err    *sink
 	stdout      io.Writer // where a merged standard error goes if it cannot be merged in the machine
 	merged      bool
-	plain       bool // the command went over the fleet's own wire
+	noBulk      bool   // output comes with polls only
+	buffer      []byte // for output that comes in bulk
+	plain       bool   // the command went over the fleet's own wire
 	begun, done chan struct{}
 	idle        *pause // between polls while others need the places
 
@@ -54,12 +57,24 @@ func newRun(ctx context.Context, c *Cmd, patient bool) *run {
 	}
 	switch {
 	case c.merge:
-		r.start.Argv = append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, r.args...)
+		r.start.Argv, r.shift = mergeOutput(r.args)
 		r.err = newSink(nil)
 	case c.Stderr == nil:
 		r.err = newClipSink()
 	}
 	return r
+}
+
+// mergeOutput returns the argv that runs args with one output, and how many arguments it has before them. A script that is too long
+// for an argument must stay that of the shell itself, which gets it as a file.
+func mergeOutput(args []string) (argv []string, shift int) {
+	if len(args) > 2 && args[1] == "-c" && len(args[2]) > guest.MaxArg {
+		argv = slices.Clone(args)
+		argv[2] = "exec 2>&1\n" + argv[2]
+		return argv, 0
+	}
+	argv = []string{"sh", "-c", `exec "$@" 2>&1`, "sh"}
+	return append(argv, args...), len(argv)
 }
 
 // drive runs the command to its end.
@@ -102,10 +117,10 @@ func (r *run) execute() error {
 	}
 	close(r.begun)
 	for {
-		more, err := r.deliver(reply)
-		if err != nil {
+		if err := r.deliver(reply); err != nil {
 			return err
 		}
+		more := r.out.next < reply.StdoutSize || r.err.next < reply.StderrSize
 		if reply.State != guest.Running && !more {
 			return r.finish(reply)
 		}
@@ -115,22 +130,18 @@ func (r *run) execute() error {
 	}
 }
 
-// deliver writes what the reply brought to the caller's writers, and reports whether there is more to fetch at once.
-func (r *run) deliver(reply *guest.Reply) (more bool, err error) {
+// deliver writes what the reply brought to the caller's writers, and fetches the rest if it is long.
+func (r *run) deliver(reply *guest.Reply) error {
 	if reply.State != guest.Running {
 		r.end()
 	}
-	for _, s := range []struct {
-		*sink
-		part *guest.Part
-		size int64
-	}{{r.out, &reply.Stdout, reply.StdoutSize}, {r.err, &reply.Stderr, reply.StderrSize}} {
-		if err := s.accept(r.ctx, s.part, s.size); err != nil {
-			return false, err
-		}
-		more = more || s.next < s.size
+	if err := r.out.accept(r.ctx, &reply.Stdout, reply.StdoutSize); err != nil {
+		return err
 	}
-	return more, nil
+	if err := r.err.accept(r.ctx, &reply.Stderr, reply.StderrSize); err != nil {
+		return err
+	}
+	return r.bulk(reply)
 }
 
 // over reports whether the run has come to its end.

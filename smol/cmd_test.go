@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/smol-machines/smol-go/smol"
+	"github.com/smol-machines/smol-go/smol/smoltest"
 )
 
 // answers makes every command of the fake end so.
@@ -206,14 +207,15 @@ func TestCmdHostile(t *testing.T) {
 		{"Cmd.User", cmdOf(func(c *smol.Cmd) { c.User = "\xff" })},
 		{"Cmd.Timeout", cmdOf(func(c *smol.Cmd) { c.Timeout = -1 })},
 	}
+	l := smoltest.NewLocal(t, &smoltest.Options{Guest: smoltest.Script(nil)})
+	m := l.Service(t).Machine("web")
 	for i, tt := range tests {
-		f, m := newFakeMachine()
 		err := tt.cmd(m).Run(t.Context())
 		if !errors.Is(err, smol.ErrInvalid) || !strings.Contains(err.Error(), tt.field) {
 			t.Errorf("row %d: got %v, want an invalid error that names %s", i, err, tt.field)
 		}
-		f.wantCalls(t)
 	}
+	wantNoRequests(t, l)
 }
 
 // errorWriter fails after a number of bytes.

@@ -62,6 +62,11 @@ func (m *Machine) Start(ctx context.Context, opts *StartOptions) error {
 // Stop shuts the machine down and keeps its disks; one that does not run is left as it is. Commands in it die.
 func (m *Machine) Stop(ctx context.Context, opts *StopOptions) error {
 	return m.change(ctx, "stop", func(id string) (*Info, error) {
+		open, err := m.fleet.limits.Shut(ctx, m.limitKey(id), m.fleet.traits.MaxInFlight)
+		if err != nil {
+			return nil, err
+		}
+		defer open()
 		return m.fleet.backend.Stop(ctx, id, opts)
 	})
 }

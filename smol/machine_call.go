@@ -13,21 +13,6 @@ func (m *Machine) call(ctx context.Context, op string, class limit.Class, fn fun
 	return wrapError(op, m.Name(), m.inPlace(ctx, class, fn, m.prepare))
 }
 
-// callRead is call for what changes nothing: when the fleet says that there is no such machine, the name is looked up once
-// more, since another machine may have it by now.
-func (m *Machine) callRead(ctx context.Context, op string, class limit.Class, fn func(ctx context.Context, id string) error) error {
-	err := m.inPlace(ctx, class, fn, m.prepare)
-	if isMissingMachine(err) && m.forget() {
-		err = m.inPlace(ctx, class, fn, m.prepare)
-	}
-	return wrapError(op, m.Name(), err)
-}
-
-// callRunning is call for what makes sense only while the machine runs: it boots nothing.
-func (m *Machine) callRunning(ctx context.Context, op string, class limit.Class, fn func(ctx context.Context, id string) error) error {
-	return wrapError(op, m.Name(), m.inPlace(ctx, class, fn, m.requireRunning))
-}
-
 // inPlace checks the machine's state from within the place: the queue may be long and the check is itself a connection to the
 // machine.
 func (m *Machine) inPlace(
@@ -56,17 +41,6 @@ func (m *Machine) limitKey(id string) limit.Key {
 
 // crowded reports whether calls to the machine queue, or soon would.
 func (m *Machine) crowded() bool { return m.fleet.limits.Crowded(m.limitKey(m.ID())) }
-
-// plainExec runs a command on the fleet's own wire, without the runner: it dies with the connection, and its output is
-// returned whole.
-func (m *Machine) plainExec(ctx context.Context, op string, class limit.Class, argv []string) (*ExecResult, error) {
-	var res *ExecResult
-	err := m.call(ctx, op, class, func(ctx context.Context, id string) (err error) {
-		res, err = m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: argv})
-		return err
-	})
-	return res, err
-}
 
 // bases returns where files of ours may lie in the machine, best first. It knows the mounts once a call has been let through.
 func (m *Machine) bases() []string {

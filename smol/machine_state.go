@@ -98,8 +98,11 @@ func (m *Machine) prepare(ctx context.Context) error {
 	}
 }
 
-// requireRunning lets a call through only if the machine runs.
+// requireRunning lets a call through only if the machine runs. A call that came in the middle of a stop would boot the machine again.
 func (m *Machine) requireRunning(ctx context.Context) error {
+	if err := m.fleet.limits.Pass(ctx, m.limitKey(m.ID())); err != nil {
+		return err
+	}
 	info, err := m.check(ctx)
 	if err != nil || info.State == StateRunning {
 		return err

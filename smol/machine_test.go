@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/smol-machines/smol-go/smol"
+	"github.com/smol-machines/smol-go/smol/smoltest"
 )
 
 func TestHandle(t *testing.T) {
@@ -116,9 +117,10 @@ func TestDiscardIsBounded(t *testing.T) {
 }
 
 func TestHostileReference(t *testing.T) {
+	l := smoltest.NewLocal(t, &smoltest.Options{Guest: smoltest.Script(nil)})
+	fleet := l.Service(t).Fleet
 	for _, ref := range []string{"", ".", "..", "a/b", "../images/x", strings.Repeat("a", 129), "a\x00", "a=b", "a b", "\xff", "-a", "a?b", "a#b", "a%2f"} {
-		f := newFake()
-		m := smol.NewFleet(f).Machine(ref)
+		m := fleet.Machine(ref)
 		for op, do := range map[string]func() error{
 			"info":    func() error { _, err := m.Info(t.Context()); return err },
 			"command": func() error { return m.Command("p").Run(t.Context()) },
@@ -131,8 +133,8 @@ func TestHostileReference(t *testing.T) {
 				t.Errorf("%s of %q: got %v, want an invalid error that names the reference", op, ref, err)
 			}
 		}
-		f.wantCalls(t)
 	}
+	wantNoRequests(t, l)
 }
 
 func TestList(t *testing.T) {

@@ -38,7 +38,7 @@ func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*gue
 	err := m.inPlace(ctx, class, func(ctx context.Context, id string) error {
 		req := q.build(m.crowded())
 		if req.err != nil {
-			return requestError(req.err)
+			return req.err
 		}
 		for _, f := range req.files {
 			if err := m.placeFile(ctx, id, f); err != nil {
@@ -71,15 +71,6 @@ func (m *Machine) placeFile(ctx context.Context, id string, f guest.File) error 
 		return m.fleet.unsupported("run", m.Name(), "way for arguments of that size", "put them into a file of the machine and name it")
 	}
 	return b.Upload(ctx, id, f.Path, bytes.NewReader(f.Data), int64(len(f.Data)))
-}
-
-// requestError names what of a command cannot be sent, in the words of Cmd.
-func requestError(err error) error {
-	var field *guest.FieldError
-	if !errors.As(err, &field) {
-		return err
-	}
-	return &Error{Code: CodeInvalid, Message: field.Error(), Err: err}
 }
 
 // shellError finds in a fleet's error that there was no sh to run. A fleet whose machine answers so has run nothing.

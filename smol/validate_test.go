@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/smol"
+	"github.com/smol-machines/smol-go/smol/smoltest"
 )
 
 // host is an absolute directory of the system that the test runs on.
@@ -138,13 +139,22 @@ func TestSpecHostile(t *testing.T) {
 		{"Spec.AutoStop", smol.Spec{AutoStop: -1}},
 		{"Spec.TTL", smol.Spec{TTL: -time.Hour}},
 	}
+	l := smoltest.NewLocal(t, &smoltest.Options{Guest: smoltest.Script(nil)})
+	fleet := l.Service(t).Fleet
 	for i, tt := range tests {
-		f := newFake()
-		_, err := smol.NewFleet(f).Create(t.Context(), tt.spec, nil)
+		_, err := fleet.Create(t.Context(), tt.spec, nil)
 		var e *smol.Error
 		if !errors.As(err, &e) || e.Code != smol.CodeInvalid || !strings.HasPrefix(e.Message, tt.field) {
 			t.Errorf("row %d: got %v, want an invalid error that names %s", i, err, tt.field)
 		}
-		f.wantCalls(t)
+	}
+	wantNoRequests(t, l)
+}
+
+// wantNoRequests fails if the stand-in was asked anything.
+func wantNoRequests(t *testing.T, l *smoltest.Local) {
+	t.Helper()
+	if requests := l.Requests(); len(requests) != 0 {
+		t.Errorf("%d requests were sent: %v", len(requests), requests)
 	}
 }

@@ -267,3 +267,64 @@ func TestProcessIsOne(t *testing.T) {
 		t.Error("two registries in one process")
 	}
 }
+
+func TestGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r limit.Registry
+		key := limit.Key{Endpoint: "e", ID: "m"}
+		release, err := r.Acquire(t.Context(), key, 6, limit.Ordinary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass := func(ctx context.Context) (time.Duration, error) {
+			began := time.Now()
+			err := r.Pass(ctx, key)
+			return time.Since(began), err
+		}
+		if d, err := pass(t.Context()); err != nil || d != 0 {
+			t.Errorf("an open gate: waited %v, %v", d, err)
+		}
+		began := time.Now()
+		first, err := r.Shut(t.Context(), key, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(began); d == 0 {
+			t.Error("a call that has just passed was not waited for")
+		}
+		began = time.Now()
+		second, err := r.Shut(t.Context(), key, 6)
+		if err != nil || time.Since(began) != 0 {
+			t.Errorf("waited %v for no call, %v", time.Since(began), err)
+		}
+		time.AfterFunc(time.Second, first)
+		time.AfterFunc(2*time.Second, second)
+		if d, err := pass(t.Context()); err != nil || d != 2*time.Second {
+			t.Errorf("a shut gate: waited %v, %v, want two seconds", d, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := r.Shut(ctx, key, 6); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled: %v", err)
+		}
+		third, err := r.Shut(t.Context(), key, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pass(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled pass: %v", err)
+		}
+		third()
+		third()
+		if d, err := pass(t.Context()); err != nil || d != 0 {
+			t.Errorf("open again: waited %v, %v", d, err)
+		}
+		release()
+		if n := r.Len(); n != 0 {
+			t.Errorf("%d idle machines are remembered", n)
+		}
+		if d, err := pass(t.Context()); err != nil || d != 0 {
+			t.Errorf("an idle machine: waited %v, %v", d, err)
+		}
+	})
+}

@@ -17,6 +17,7 @@ type Registry struct {
 
 type entry struct {
 	*Limiter
+	gate  gate
 	users int
 }
 

@@ -1,0 +1,81 @@
+package smol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/smol-machines/smol-go/internal/guest"
+	"github.com/smol-machines/smol-go/internal/limit"
+)
+
+const (
+	// bulkLeast is how much output must wait in the machine for it to be fetched as a file. A reply carries it as JSON text, several times.
+	bulkLeast = 2 << 20
+	// bulkSize is how much is fetched at once. It is all that is in memory, and the place at the machine is free again before the caller's
+	// writer sees it.
+	bulkSize = 8 << 20
+)
+
+// bulk delivers output of which a lot waits. Where that cannot be done it does nothing, and polls bring the output.
+func (r *run) bulk(reply *guest.Reply) error {
+	b, ok := find[FileBackend](r.m.fleet.backend)
+	if !ok || r.noBulk {
+		return nil
+	}
+	for _, s := range []struct {
+		*sink
+		name string
+		size int64
+	}{{r.out, "out", reply.StdoutSize}, {r.err, "err", reply.StderrSize}} {
+		for s.size-s.next >= bulkLeast && !s.clip {
+			n := min(s.size-s.next, bulkSize)
+			data, err := r.cut(b, fmt.Sprintf("%s/%s.%s", reply.Base, r.start.ID, s.name), s.next, n)
+			switch {
+			case r.ctx.Err() != nil:
+				return cause(r.ctx)
+			case err != nil:
+				r.noBulk = true
+				return nil
+			}
+			if err := s.accept(r.ctx, &guest.Part{Offset: s.next, Data: data}, s.size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cut fetches n bytes of a file of the command's. They go through another one, which goes away with the command's files.
+func (r *run) cut(b FileBackend, path string, offset, n int64) ([]byte, error) {
+	stage := path + ".part"
+	req := &guest.FileCut{Path: path, Offset: offset, Length: n, Stage: stage, Window: n}
+	if r.buffer == nil {
+		r.buffer = make([]byte, bulkSize)
+	}
+	data := r.buffer[:n]
+	err := r.m.inPlace(r.ctx, limit.Ordinary, func(ctx context.Context, id string) error {
+		res, err := r.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.Argv(), User: r.user, Timeout: execMargin})
+		if err != nil {
+			return err
+		}
+		reply, err := guest.ParseFileReply(res.Stdout)
+		if err != nil {
+			return err
+		}
+		if reply.Status != guest.FileStaged {
+			return fmt.Errorf("the machine answered %s", reply.Status)
+		}
+		body, size, err := b.Download(ctx, id, stage)
+		if err != nil {
+			return err
+		}
+		_, err = io.ReadFull(body, data)
+		if size >= 0 && size != n {
+			err = errWrongSize
+		}
+		return errors.Join(err, body.Close())
+	}, r.m.requireRunning)
+	return data, err
+}
