@@ -25,7 +25,6 @@ type wireConn struct {
 type wireAnswer struct {
 	status  string
 	headers map[string][]string // names in lower case
-	body    string
 }
 
 func wireDial(socket string) (*wireConn, error) {
