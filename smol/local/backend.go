@@ -29,6 +29,7 @@ const (
 // [smol.StreamBackend], [smol.LogBackend], [smol.BranchBackend] and [smol.ImageBackend].
 type Backend struct {
 	rest   *rest.Client
+	idle   *http.Transport
 	traits smol.Traits
 	pauses pauses
 }
@@ -60,11 +61,13 @@ func NewBackend(o *Options) (*Backend, error) {
 	if d.timeout == 0 {
 		d.timeout = defaultDialTimeout
 	}
-	var transport http.RoundTripper = rest.NewTransport(d.dial)
+	own := rest.NewTransport(d.dial)
+	var transport http.RoundTripper = own
 	if o.Wrap != nil {
-		transport = o.Wrap(transport)
+		transport = o.Wrap(own)
 	}
 	return &Backend{
+		idle: own,
 		rest: rest.New(&rest.Config{
 			Base: e.base(), Transport: transport, RequestID: "X-Trace-Id", Header: http.Header{"User-Agent": {"smol-go"}},
 		}),
@@ -83,6 +86,7 @@ func (b *Backend) Traits() smol.Traits { return b.traits }
 // Close closes the connections that are idle.
 func (b *Backend) Close() error {
 	b.rest.Close()
+	b.idle.CloseIdleConnections() // a transport of Options.Wrap may not pass that on
 	return nil
 }
 

@@ -183,7 +183,9 @@ func TestWrap(t *testing.T) {
 	if _, err := b.Health(t.Context()); err != nil || len(seen) != 1 || seen[0] != "GET /health" {
 		t.Errorf("error %v, seen %q", err, seen)
 	}
-	// The wrapper hides our CloseIdleConnections; the server's end closes the connection.
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
