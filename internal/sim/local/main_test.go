@@ -1,9 +1,16 @@
 package local_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or a server that a test will kill.
+func TestMain(m *testing.M) {
+	if at := os.Getenv(serverEnv); at != "" {
+		os.Exit(runServer(at))
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -133,7 +133,7 @@ func (r *rig) want(status int, text, method, path, body string) answer {
 	a := r.do(method, path, body)
 	got := a.body
 	var e struct{ Error string }
-	if json.Unmarshal([]byte(a.body), &e) == nil && e.Error != "" {
+	if a.status != 200 && json.Unmarshal([]byte(a.body), &e) == nil && e.Error != "" {
 		got = e.Error
 	}
 	if a.status != status || text != "" && got != text {
