@@ -87,7 +87,7 @@ func (r *Request) transportError(ctx context.Context, err error) error {
 	return r.fail(smol.CodeUnavailable, message, err)
 }
 
-// ContextError returns the error of ctx, which has ended, and what it cut short. Its cause is reachable too.
+// contextError returns the error of ctx, which has ended, and what it cut short. Its cause is reachable too.
 func (r *Request) contextError(ctx context.Context) error {
 	what := strings.TrimSpace(r.Op + " " + r.Machine)
 	err, cause := ctx.Err(), context.Cause(ctx)

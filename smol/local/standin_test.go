@@ -157,8 +157,9 @@ func slowPull() (pull func(context.Context, string) error, begun, finish chan st
 
 // TestStartAbandonedInPull is a start that the service gave up on: the machine runs, and the service says that it does not.
 func TestStartAbandonedInPull(t *testing.T) {
+	t.Parallel() // most of it is the wait for the service to give up
 	pull, begun, finish := slowPull()
-	s := newStandIn(t, false, sim.Options{Timeout: 300 * time.Millisecond, Pull: pull, Supervisor: -1})
+	s := newStandIn(t, false, sim.Options{Timeout: 2 * time.Second, Pull: pull, Supervisor: -1})
 	s.create(t, "m")
 	go func() {
 		<-begun
