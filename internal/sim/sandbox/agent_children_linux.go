@@ -46,15 +46,14 @@ func (c *children) spawn(path string, argv []string, attr *syscall.ProcAttr) (*c
 	return started, nil
 }
 
-// reap waits for whatever ended, each time a signal arrives. Signals coalesce, so it takes all there are.
-func (c *children) reap(signals <-chan os.Signal) {
-	for s := range signals {
-		if s == syscall.SIGCHLD {
-			c.reapAll()
-		}
+// reap waits for whatever ended, each time a SIGCHLD arrives.
+func (c *children) reap(ended <-chan os.Signal) {
+	for range ended {
+		c.reapAll()
 	}
 }
 
+// reapAll takes all there are: signals coalesce.
 func (c *children) reapAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

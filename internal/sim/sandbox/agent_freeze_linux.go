@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
-	"strings"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -46,40 +45,37 @@ func signalAll(sig unix.Signal) error {
 
 // awaitStopped returns when no thread runs any more: the signal is only the request.
 func awaitStopped(deadline time.Time) error {
-	settled := time.Now().Add(deadline.Sub(time.Now()) / 20)
+	patient := time.Now().Add(freezeTimeout / 20)
 	for {
-		state, where := movingThread()
+		moving := movingThread()
 		switch {
-		case state == 0:
+		case moving == nil:
 			return nil
-		case state == 'D' && time.Now().After(settled):
-			return nil // waiting in the kernel, perhaps for a child that was stopped: it executes nothing
+		case moving.state == stateBlocked && time.Now().After(patient):
+			return nil // it executes nothing either
 		case time.Now().After(deadline):
-			return fmt.Errorf("%s is still in state %c", where, state)
+			return fmt.Errorf("thread %d is still in state %c", moving.pid, moving.state)
 		}
 		time.Sleep(200 * time.Microsecond)
 	}
 }
 
-// movingThread returns the state of a thread that has not stopped, preferring one that does not sleep in the kernel.
-func movingThread() (state byte, where string) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/stat")
-	for _, stat := range stats {
-		if strings.HasPrefix(stat, "/proc/1/") {
-			continue
-		}
-		line, err := os.ReadFile(stat)
-		if err != nil {
-			continue // it has ended
-		}
-		// The name is in parentheses and may contain some itself.
-		i := strings.LastIndexByte(string(line), ')')
-		if i < 0 || i+2 >= len(line) || strings.IndexByte("TtZX", line[i+2]) >= 0 {
-			continue
-		}
-		if state, where = line[i+2], stat; state != 'D' {
-			return state, where
+// movingThread returns a thread that is not halted, and one that is only blocked if there is no other.
+func movingThread() (found *procStat) {
+	own := map[int]bool{}
+	tasks, _ := os.ReadDir("/proc/self/task")
+	for _, t := range tasks {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			own[tid] = true
 		}
 	}
-	return state, where
+	for _, t := range threads() {
+		if own[t.pid] || halted(t.state) {
+			continue
+		}
+		if found = &t; t.state != stateBlocked {
+			return found
+		}
+	}
+	return found
 }

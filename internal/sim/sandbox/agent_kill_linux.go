@@ -3,9 +3,8 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,19 +30,21 @@ func (c *children) kill(id uint64, reach sim.Reach) error {
 	return fmt.Errorf("reach %d: %w", reach, unix.EINVAL)
 }
 
+// treeTimeout is how long the processes of a tree may take to stand still before they are killed all the same.
+const treeTimeout = 2 * time.Second
+
 // killTree kills a process and its descendants. They are halted until there are no further ones: a process that stands still neither
 // makes children nor reaps them, so none can escape to process 1 and no number can become another's.
 func killTree(pid int) error {
 	tree := map[int]bool{pid: true}
-	for grown := true; grown; {
+	deadline := time.Now().Add(treeTimeout)
+	// Twice, as a child may have been made after the first list of processes and before its parent was seen to stand still.
+	for quiet := 0; quiet < 2 && time.Now().Before(deadline); quiet++ {
 		for p := range tree {
 			unix.Kill(p, unix.SIGSTOP)
 		}
-		grown = false
-		for p, parent := range parents() {
-			if tree[parent] && !tree[p] {
-				tree[p], grown = true, true
-			}
+		if grow(tree) {
+			quiet = -1
 		}
 	}
 	var err error
@@ -55,27 +56,19 @@ func killTree(pid int) error {
 	return err
 }
 
-// parents returns the parent of every process.
-func parents() map[int]int {
-	all := map[int]int{}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, stat := range stats {
-		line, err := os.ReadFile(stat)
-		if err != nil {
-			continue // it has ended
-		}
-		// The name is in parentheses and may contain some itself.
-		i := strings.LastIndexByte(string(line), ')')
-		var pid, parent int
-		var state string
-		if _, err := fmt.Sscan(string(line), &pid); err != nil || i < 0 {
-			continue
-		}
-		if _, err := fmt.Sscan(string(line[i+1:]), &state, &parent); err == nil {
-			all[pid] = parent
+// grow adds the children of the processes in the tree. It reports whether there may be more of them: when it has found some, and as
+// long as one of the tree still moves, for a fork that has begun is finished.
+func grow(tree map[int]bool) bool {
+	more := false
+	for _, p := range processes() {
+		switch {
+		case tree[p.pid]:
+			more = more || !halted(p.state) && p.state != stateBlocked
+		case tree[p.parent]:
+			tree[p.pid], more = true, true
 		}
 	}
-	return all
+	return more
 }
 
 // signal signals the process group of a command that has not been reaped: its number cannot belong to another one yet.

@@ -24,7 +24,7 @@ const (
 type agent struct {
 	bootID   string
 	listener *net.UnixListener
-	signals  chan os.Signal
+	ended    chan os.Signal
 	// null is the machine's null device.
 	null int
 	ids  identityRange
@@ -58,9 +58,10 @@ func (a *agent) open() error {
 	}
 	a.listener = l.(*net.UnixListener)
 	// Every signal is caught, or one of a guest's would end the Go program that process 1 is. A handler is reset in the
-	// children, an ignored signal would not be.
-	a.signals = make(chan os.Signal, 64)
-	signal.Notify(a.signals)
+	// children, an ignored signal would not be. Those that nobody receives are dropped; of SIGCHLD, one is as good as many.
+	signal.Notify(make(chan os.Signal, 1))
+	a.ended = make(chan os.Signal, 1)
+	signal.Notify(a.ended, unix.SIGCHLD)
 	return nil
 }
 
@@ -76,7 +77,7 @@ func (a *agent) closeOthers() error {
 
 // run answers requests for ever.
 func (a *agent) run() {
-	go a.reap(a.signals)
+	go a.reap(a.ended)
 	for {
 		c, err := a.listener.AcceptUnix()
 		if err != nil {

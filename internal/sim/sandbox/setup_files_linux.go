@@ -30,7 +30,7 @@ func closeAllBut(keep ...int) error {
 		if errors.Is(err, os.ErrNotExist) || strings.HasPrefix(link, "anon_inode:") {
 			continue // gone already, or how the runtime waits
 		}
-		if err := shut(fd, keep[0]); err != nil {
+		if err := shut(fd, keep[0]); err != nil && !errors.Is(err, unix.EBADF) { // it may have been closed just now
 			return err
 		}
 	}
