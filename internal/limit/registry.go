@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Key names a machine: two handles of one machine share its limit, whichever fleet object they came from.
+// Key names a machine by its ID at an Endpoint: two handles of one machine share its limit, whichever fleet object they came from.
 type Key struct{ Endpoint, ID string }
 
 // Registry holds the limiter of every machine that has calls in flight. The zero value is ready for use, and it is safe
@@ -24,7 +24,7 @@ type entry struct {
 // process is the one piece of state that all fleets of a process share: the machine counts connections whoever opens them.
 var process Registry
 
-// Process returns the registry of this process.
+// Process returns the one registry that everybody here shares.
 func Process() *Registry { return &process }
 
 // Acquire waits for a place at the machine, whose limit is max, and returns the function that gives it back. A machine without calls

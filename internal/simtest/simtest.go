@@ -28,6 +28,15 @@ func Sandbox(tb testing.TB) sim.Guest {
 	return g
 }
 
+// Unable skips a test that needs of a machine what this kernel does not let it do, and fails it instead if [Require] is 1.
+func Unable(tb testing.TB, why string) {
+	tb.Helper()
+	if os.Getenv(Require) == "1" {
+		tb.Fatalf("%s=1, but %s", Require, why)
+	}
+	tb.Skip(why)
+}
+
 func refuse(tb testing.TB, required bool, err error) {
 	tb.Helper()
 	if required {
