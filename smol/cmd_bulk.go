@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// bulkLeast is how much output must wait in the machine for it to be fetched as a file. A reply carries it as JSON text, several times.
-	bulkLeast = 2 << 20
+	// bulkLeast is how much output must wait in the machine for it to be fetched as a file, which is two calls.
+	bulkLeast = 128 << 10
 	// bulkSize is how much is fetched at once. It is all that is in memory, and the place at the machine is free again before the caller's
 	// writer sees it.
 	bulkSize = 8 << 20
@@ -21,7 +21,7 @@ const (
 // bulk delivers output of which a lot waits. Where that cannot be done it does nothing, and polls bring the output.
 func (r *run) bulk(reply *guest.Reply) error {
 	b, ok := find[FileBackend](r.m.fleet.backend)
-	if !ok || r.noBulk {
+	if r.noBulk = r.noBulk || !ok; r.noBulk {
 		return nil
 	}
 	for _, s := range []struct {

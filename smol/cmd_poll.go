@@ -14,13 +14,13 @@ const (
 	longWait = 5 * time.Second
 	// crowdedWait is for a call that waits while others need its place.
 	crowdedWait = 250 * time.Millisecond
-	// budget is how much output of each stream a reply brings. A service sends it in base64 and once more as text, and its own limit is
-	// 11 MiB a stream.
-	budget = 1 << 20
+	// budget is how much output of each stream a reply brings, and bulklessBudget that where the rest cannot come as a file. A service sends
+	// it in base64 and once more as text, and its own limit is 11 MiB a stream.
+	budget, bulklessBudget = 256 << 10, 1 << 20
 	// patience is how long a command whose machine does not answer is asked after.
 	patience = 30 * time.Second
 	// idleLeast and idleMost bound the time between two polls that do not wait in the machine.
-	idleLeast, idleMost = 50 * time.Millisecond, time.Second
+	idleLeast, idleMost = 50 * time.Millisecond, 2 * time.Second
 	// starts is how often a command is sent at most. Sending it again does not run it again.
 	starts = 3
 )
@@ -93,9 +93,13 @@ func (r *run) leave() {
 
 // view asks for the output that is still wanted.
 func (r *run) view(wait time.Duration) guest.View {
-	return guest.View{
+	v := guest.View{
 		Stdout: r.out.next, Stderr: r.err.next, Wait: wait, News: r.out.streams() || r.err.streams(), Budget: budget,
 	}
+	if r.noBulk {
+		v.Budget = bulklessBudget
+	}
+	return v
 }
 
 // poll asks after the command, at once if there is more to fetch. It bears with a machine that does not answer for a while.

@@ -250,7 +250,7 @@ func TestCmdWriterFails(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f, m := newFakeMachine()
-			f.command = answers(tt.code, strings.Repeat("x", 9<<20), "err")
+			f.command = answers(tt.code, strings.Repeat("x", 3<<20), "err")
 			w := &errorWriter{left: 100_000, err: tt.err}
 			var stderr bytes.Buffer
 			c := m.Command("prog")
@@ -273,25 +273,25 @@ func TestCmdWriterFails(t *testing.T) {
 // TestCmdLongOutput: output beyond what one reply brings arrives whole and in order.
 func TestCmdLongOutput(t *testing.T) {
 	var want strings.Builder
-	for i := range 1_000_000 {
+	for i := range 300_000 {
 		fmt.Fprintf(&want, "%07d\n", i)
 	}
 	f, m := newFakeMachine()
-	f.command = answers(0, want.String(), want.String()[:5<<20])
+	f.command = answers(0, want.String(), want.String()[:1<<20+5])
 	var stdout, stderr bytes.Buffer
 	c := m.Command("prog")
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if stdout.String() != want.String() || stderr.String() != want.String()[:5<<20] {
+	if stdout.String() != want.String() || stderr.String() != want.String()[:1<<20+5] {
 		t.Errorf("%d and %d bytes, not those of the command", stdout.Len(), stderr.Len())
 	}
 }
 
 func TestCmdThrownAwayOutputIsNotFetched(t *testing.T) {
 	f, m := newFakeMachine()
-	f.command = answers(0, strings.Repeat("x", 50<<20), strings.Repeat("y", 50<<20))
+	f.command = answers(0, strings.Repeat("x", 5<<20), strings.Repeat("y", 5<<20))
 	if err := m.Command("prog").Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,7 @@ func onShells(t *testing.T, spec smol.Spec, test func(t *testing.T, l *smoltest.
 	for _, image := range simImages {
 		t.Run(image, func(t *testing.T) {
 			t.Parallel()
+			spec := spec
 			spec.Image = image
 			l, _, m := simMachine(t, spec)
 			test(t, l, m)
@@ -78,11 +79,11 @@ func TestSimCommand(t *testing.T) {
 }
 
 func TestSimExactBytes(t *testing.T) {
-	all := make([]byte, 3<<20+17)
+	all := make([]byte, 1<<20+17)
 	r := rand.NewChaCha8([32]byte{})
 	_, _ = r.Read(all)
 	onShells(t, smol.Spec{}, func(t *testing.T, _ *smoltest.Local, m *smol.Machine) {
-		for _, size := range []int{0, 1, 1000, 1 << 20, 1<<20 + 1, len(all)} {
+		for _, size := range []int{0, 1, 256<<10 + 1, len(all)} {
 			c := m.Shell("cat; printf '\\377\\000' >&2")
 			c.Stdin = bytes.NewReader(all[:size])
 			var stdout, stderr bytes.Buffer
@@ -107,7 +108,7 @@ func TestSimExactBytes(t *testing.T) {
 // TestSimLongOutput: more than any limit of the wire arrives exactly, as files where the service gives them and with polls where not.
 func TestSimLongOutput(t *testing.T) {
 	l, _, m := simMachine(t, smol.Spec{Image: "busybox"})
-	for _, size := range []int{40 << 20, 12<<20 + 1} {
+	for _, size := range []int{40 << 20, 5<<20 + 1} {
 		sum := sha256.New()
 		var said bytes.Buffer
 		c := m.Shell(fmt.Sprintf("base64 /dev/urandom | head -c %d >/tmp/x; cat /tmp/x; sha256sum </tmp/x >&2", size))
@@ -303,7 +304,7 @@ func TestSimManyAtOnce(t *testing.T) {
 // TestSimSlowReader: whoever does not take his output holds up nobody, not even with more commands than the machine has places.
 func TestSimSlowReader(t *testing.T) {
 	l, _, m := simMachine(t, smol.Spec{Image: "busybox"})
-	const size = 5 << 20
+	const size = 1 << 20
 	if err := m.Shell(fmt.Sprintf("head -c %d /dev/zero >/tmp/x", size)).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
