@@ -5,6 +5,7 @@ package api
 import _ "embed"
 
 //go:generate go run -C ../tools ./specjson ../api/local.yaml ../api/zz_local.gen.json
+//go:generate go run -C ../tools ./specjson ../api/cloud.yaml ../api/zz_cloud.gen.json
 
 // Local is the OpenAPI document of the local machine service, as YAML.
 //
@@ -15,3 +16,13 @@ var Local []byte
 //
 //go:embed zz_local.gen.json
 var LocalJSON []byte
+
+// Cloud is the OpenAPI document of the cloud's machine service, as YAML.
+//
+//go:embed cloud.yaml
+var Cloud []byte
+
+// CloudJSON is [Cloud] as JSON.
+//
+//go:embed zz_cloud.gen.json
+var CloudJSON []byte

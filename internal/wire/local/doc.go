@@ -6,5 +6,5 @@
 // ignored, unknown states and codes pass through.
 package localwire
 
-//go:generate go tool -modfile=../../../tools/go.mod oapi-codegen -config oapi.yaml ../../../api/local.yaml
+//go:generate go tool -modfile=../../../tools/go.mod oapi-codegen -templates ../templates -config oapi.yaml ../../../api/local.yaml
 //go:generate go tool -modfile=../../../tools/go.mod gofumpt -w zz_types.gen.go
