@@ -69,30 +69,33 @@ commit() {
   f= n=
 }
 entries() {
+  if command -v xargs >/dev/null; then
+    printf '%s\0' * .[!.]* ..?* | xargs -0 stat -c "$F" -- 2>/dev/null
+    case $? in 0 | 123) echo end; return ;; esac
+  fi
   set --
   for e in * .[!.]* ..?*; do
-    case $e in '*' | '.[!.]*' | '..?*') there "$e" || continue ;; esac
     set -- "$@" "$e"
-    [ $# -lt 128 ] || { stat -c "$F" -- "$@"; set --; }
+    [ $# -lt 40 ] || { stat -c "$F" -- "$@" 2>/dev/null; set --; }
   done
-  [ $# = 0 ] || stat -c "$F" -- "$@"
+  [ $# = 0 ] || stat -c "$F" -- "$@" 2>/dev/null
   echo end
 }
 blocks() { dd if="$p" bs=65536 skip="$1" count="$2" 2>/dev/null; }
 part() {
-  p=$1 b=$(($2 / 65536)) k=$(($2 % 65536)) r=$3
+  p=$1 b=$(($2 / 65536)) k=$(($2 % 65536)) y=$3
   if [ $k -gt 0 ]; then
-    k=$((k + 1)) l=$((65536 - k + 1))
-    [ $l -le $r ] || l=$r
-    blocks $b 1 | tail -c +$k | head -c $l
-    b=$((b + 1)) r=$((r - l))
+    l=$((65536 - k))
+    [ $l -le $y ] || l=$y
+    blocks $b 1 | tail -c +$((k + 1)) | head -c $l
+    b=$((b + 1)) y=$((y - l))
   fi
-  if [ $r -ge 65536 ]; then
-    l=$((r / 65536))
+  if [ $y -ge 65536 ]; then
+    l=$((y / 65536))
     blocks $b $l
-    b=$((b + l)) r=$((r % 65536))
+    b=$((b + l)) y=$((y % 65536))
   fi
-  [ $r = 0 ] || blocks $b 1 | head -c $r
+  [ $y = 0 ] || blocks $b 1 | head -c $y
 }
 unsized() {
   if [ "$2" = 0 ]; then head -c "$3" "$1"
@@ -105,6 +108,8 @@ cut() {
     l=$((z - $2))
     [ $l -ge 0 ] || l=0
     [ $r -ge 0 ] && [ $r -le $l ] || r=$l
+  else
+    [ $r -ge 0 ] && [ $r -le $4 ] || r=$4
   fi
   if [ -n "$5" ] && [ $r -gt $4 ]; then
     [ $r -le $6 ] || r=$6

@@ -20,30 +20,34 @@ func TestFileCut(t *testing.T) {
 		path := m.root + "/" + oddName
 		putFile(t, path, whole, 0o644)
 		stage := m.stage(t, "old content").Path
-		for _, offset := range []int64{0, 1, 65535, 65536, 65537, 131072, size - 1, size, size + 1, 1 << 50} {
-			for _, length := range []int64{-1, 0, 1, 1000, 65536, 65537, size, 1 << 50} {
-				from := min(offset, size)
-				to := size
-				if length >= 0 {
-					to = min(from+length, size)
-				}
-				want := whole[from:to]
-				req := &guest.FileCut{Path: path, Offset: offset, Length: length, Inline: size}
-				reply := m.want(t, req, guest.FileOK)
-				if cut := parseCut(t, reply); string(reply.Body) != want || cut.Size != size || cut.Length != to-from {
-					t.Errorf("%+v: %d bytes, %+v; not %d bytes", req, len(reply.Body), cut, len(want))
-				}
-				if len(want) < 100 {
-					continue
-				}
-				req.Inline = 99
-				m.want(t, req, guest.FileBig)
-				req.Stage, req.Window = stage, 65537
-				cut := parseCut(t, m.want(t, req, guest.FileStaged))
-				window := want[:min(len(want), 65537)]
-				if got := getFile(t, stage); got != window || cut.Length != int64(len(window)) {
-					t.Errorf("%+v: stage has %d bytes, %+v; not %d bytes", req, len(got), cut, len(window))
-				}
+		const block = 65536
+		for _, tt := range []struct{ offset, length, window int64 }{
+			{0, -1, block}, {0, 0, 1}, {0, 1, 1}, {0, block, block}, {0, size, size}, {0, 1 << 50, 2*block + 1},
+			{1, -1, 2 * block}, {1, 1, 1}, {1, block - 1, block}, {1, block, block}, {1, 2*block + 5, 1 << 50},
+			{block - 1, 1, 1}, {block - 1, 2, 2}, {block, -1, block - 1}, {block, 1000, 200}, {block + 1, 1000, 1000},
+			{2 * block, 1 << 50, block + 1}, {size - 1, -1, 1}, {size - 1, 5, 1}, {size, -1, 1}, {size + 1, -1, 1}, {1 << 50, 1 << 50, 1},
+		} {
+			from := min(tt.offset, size)
+			to := size
+			if tt.length >= 0 {
+				to = min(from+tt.length, size)
+			}
+			want := whole[from:to]
+			req := &guest.FileCut{Path: path, Offset: tt.offset, Length: tt.length, Inline: size}
+			reply := m.want(t, req, guest.FileOK)
+			if cut := parseCut(t, reply); string(reply.Body) != want || cut.Size != size || cut.Length != to-from {
+				t.Errorf("%+v: %d bytes, %+v; not %d bytes", req, len(reply.Body), cut, len(want))
+			}
+			if len(want) < 100 {
+				continue
+			}
+			req.Inline = 99
+			m.want(t, req, guest.FileBig)
+			req.Stage, req.Window = stage, tt.window
+			cut := parseCut(t, m.want(t, req, guest.FileStaged))
+			window := want[:min(int64(len(want)), tt.window)]
+			if got := getFile(t, stage); got != window || cut.Length != int64(len(window)) {
+				t.Errorf("%+v: stage has %d bytes, %+v; not %d bytes", req, len(got), cut, len(window))
 			}
 		}
 	})
@@ -86,9 +90,11 @@ func TestFileCutOfAFileWithoutSize(t *testing.T) {
 	want := getFile(t, path)
 	onFileGuests(t, func(t *testing.T, m *fileGuest) {
 		for offset, want := range map[int64]string{0: want, 7: want[7:], int64(len(want)): ""} {
-			reply := m.want(t, &guest.FileCut{Path: path, Offset: offset, Length: 1000, Inline: 1000}, guest.FileOK)
-			if string(reply.Body) != want {
-				t.Errorf("from %d: %q, not %q", offset, reply.Body, want)
+			for _, length := range []int64{-1, 1000, 1001, 1 << 50} {
+				req := &guest.FileCut{Path: path, Offset: offset, Length: length, Inline: 1000, Stage: guest.StageDir(m.base) + "/s", Window: 5000}
+				if reply := m.want(t, req, guest.FileOK); string(reply.Body) != want {
+					t.Errorf("%d from %d: %q, not %q", length, offset, reply.Body, want)
+				}
 			}
 		}
 		reply := m.want(t, &guest.FileCut{Path: path, Length: 5, Inline: 1000}, guest.FileOK)
