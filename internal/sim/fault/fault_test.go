@@ -293,8 +293,13 @@ func TestActionString(t *testing.T) {
 
 func waitFor(t *testing.T, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !f(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
+	deadline := time.After(10 * time.Second)
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for !f() {
+		select {
+		case <-again.C:
+		case <-deadline:
 			t.Fatal("not in 10 s")
 		}
 	}

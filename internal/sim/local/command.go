@@ -212,11 +212,8 @@ func (sp *spec) notStarted(err error) (*execResponse, error) {
 
 // spawnText is the system's text for a program that cannot be started; false if it is not the program's fault.
 func spawnText(err error) (string, bool) {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "No such file or directory (os error 2)", true
-	case errors.Is(err, fs.ErrPermission):
-		return "Permission denied (os error 13)", true
+	if text := errnoText(err); text != "" {
+		return text, true
 	}
 	return err.Error(), errors.Is(err, sim.ErrNoUser)
 }

@@ -95,13 +95,11 @@ func (v *vm) isProven() bool {
 
 // osText is an error as the guest's own system words it.
 func osText(err error) string {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "No such file or directory (os error 2)"
-	case errors.Is(err, fs.ErrPermission):
-		return "Permission denied (os error 13)"
-	case errors.Is(err, sim.ErrNotRegular):
+	if errors.Is(err, sim.ErrNotRegular) {
 		return "Is a directory (os error 21)"
+	}
+	if text := errnoText(err); text != "" {
+		return text
 	}
 	return err.Error()
 }

@@ -427,11 +427,14 @@ var fakeCommands = map[string]fakeCommand{
 // eventually waits until f is true.
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.After(20 * time.Second)
+	again := time.NewTicker(2 * time.Millisecond)
+	defer again.Stop()
 	for !f() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in 10 s: %s", what)
+		select {
+		case <-again.C:
+		case <-deadline:
+			t.Fatalf("not in 20 s: %s", what)
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 }

@@ -147,3 +147,31 @@ func TestLogFollowers(t *testing.T) {
 		return resp.StatusCode == 200
 	})
 }
+
+// The supervisor rotates a console that has grown too large, and keeps three.
+func TestLogRotation(t *testing.T) {
+	r := newRig(t, local.Options{})
+	r.machine("m", "")
+	for i := range 5 {
+		if err := r.s.AppendConsole("m", fmt.Sprintf("%d\n", i)+strings.Repeat("x", 10<<20)+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		r.s.Tick()
+	}
+	if err := r.s.AppendConsole("m", "last\n"); err != nil {
+		t.Fatal(err)
+	}
+	if a := r.want(200, "", "GET", api+"/m/logs", ""); data(a.body) != "last" {
+		t.Errorf("got %.100s", a.body)
+	}
+	files, err := filepath.Glob(filepath.Join(r.opts.DataDir, "vms", "*", "console.log*"))
+	if err != nil || len(files) != 4 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for i, want := range map[int]string{1: "4\n", 2: "3\n", 3: "2\n"} {
+		b, err := os.ReadFile(files[i])
+		if err != nil || string(b[:2]) != want {
+			t.Errorf("%s begins with %q, %v", files[i], b[:2], err)
+		}
+	}
+}

@@ -14,8 +14,14 @@ const connections = 8
 // gate is a lock that is waited for under a context.
 type gate chan struct{}
 
-// lock returns errAbandoned if ctx ends first.
+// lock returns errAbandoned if ctx ends first. A lock that is free is taken even if ctx has ended: a call that came just before its client
+// went is carried out.
 func (g gate) lock(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	default:
+	}
 	select {
 	case g <- struct{}{}:
 		return nil
@@ -61,8 +67,8 @@ type vm struct {
 	// sources are the mounts as they were launched.
 	sources []string
 	mu      sync.Mutex
-	// proven: a command has ended in it.
-	proven bool
+	// proven: a command has ended in it. released: it runs on without this server.
+	proven, released bool
 }
 
 func newVM(inst sim.Instance) *vm {
@@ -108,9 +114,16 @@ func (v *vm) kill() error {
 	return v.inst.Kill()
 }
 
-// release lets the machine go on without this server.
+// release lets the machine go on without this server. It may be called more than once, and on nil.
 func (v *vm) release() {
-	if v != nil {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	released := v.released
+	v.released = true
+	v.mu.Unlock()
+	if !released {
 		v.ports.close()
 		_ = v.inst.Release()
 	}

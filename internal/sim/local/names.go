@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/smol-machines/smol-go/internal/sim/serde"
 )
 
 func letterOrDigit(c rune) bool {
@@ -21,9 +23,9 @@ func checkName(label, name string) string {
 	case len(name) > 128:
 		return fmt.Sprintf("%s too long: %d characters (max 128)", label, len(name))
 	case !letterOrDigit([]rune(name)[0]):
-		return fmt.Sprintf("%s must start with a letter or digit (got: %q)", label, name)
+		return fmt.Sprintf("%s must start with a letter or digit (got: %s)", label, serde.Quote(name))
 	case strings.HasSuffix(name, "-"):
-		return fmt.Sprintf("%s cannot end with a hyphen (got: %q)", label, name)
+		return fmt.Sprintf("%s cannot end with a hyphen (got: %s)", label, serde.Quote(name))
 	}
 	last := ' '
 	for _, c := range name {
@@ -105,14 +107,14 @@ func checkSecrets(secrets map[string]secretRef) error {
 			return badRequest("secrets entry with %d-byte key rejected: %s", len(k), rule)
 		}
 	}
-	for _, k := range keys {
-		kind := "env"
-		if secrets[k].FromFile != nil {
-			kind = "file"
-		}
-		return badRequest("secret '%s': source kind '%s' is not allowed in scope Untrusted; secret refs may only be resolved on the trusted local host", k, kind)
+	if len(keys) == 0 {
+		return nil
 	}
-	return nil
+	kind := "env"
+	if secrets[keys[0]].FromFile != nil {
+		kind = "file"
+	}
+	return badRequest("secret '%s': source kind '%s' is not allowed in scope Untrusted; secret refs may only be resolved on the trusted local host", keys[0], kind)
 }
 
 // checkPorts are the checks that create and fork share.

@@ -28,11 +28,12 @@ type Server struct {
 	follows  atomic.Int32
 	beat     atomic.Int64 // when the supervisor last ticked, in nanoseconds since 1970
 
-	// ctx ends when the server closes; work counts what goes on in the background.
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-	once   sync.Once
+	// ctx ends when the server closes; work counts what goes on in the background, handlers the requests in flight.
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	handlers sync.WaitGroup
+	once     sync.Once
 
 	mu         sync.Mutex
 	machines   map[string]*machine
@@ -94,27 +95,48 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-// Close cuts off what is in flight, ends foreground commands, and lets go of the machines, which run on. It may be called more than once.
+// Close cuts off what is in flight, ends foreground commands, and lets go of the machines, which run on. When it returns nothing of the server
+// goes on. It may be called more than once, but not from a handler.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	s.once.Do(func() {
 		s.cancel()
-		s.mu.Lock()
-		s.closed = true
-		var running []*running
-		for r := range s.foreground {
-			running = append(running, r)
-		}
-		s.mu.Unlock()
-		for _, r := range running {
+		for _, r := range s.end() {
 			r.kill()
 		}
-		for _, m := range s.all() {
-			m.release()
-		}
+		s.handlers.Wait()
+		s.release() // which ends what waits for a command that nobody holds any more
 		s.work.Wait()
+		s.release() // what was booted meanwhile
 	})
 	return err
+}
+
+// end marks the server as closed and returns the commands in the foreground.
+func (s *Server) end() (list []*running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for r := range s.foreground {
+		list = append(list, r)
+	}
+	return list
+}
+
+func (s *Server) release() {
+	for _, m := range s.all() {
+		m.release()
+	}
+}
+
+// enter counts a request in, unless the server has closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.handlers.Add(1)
+	}
+	return !s.closed
 }
 
 // KillAll ends every machine that runs; the records stay as they are, so that to the next server the machines have died.
@@ -146,8 +168,12 @@ const (
 	origins = "http://localhost:8080 http://127.0.0.1:8080 http://localhost:3000 http://127.0.0.1:3000"
 )
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. Once the server has closed, the connection is closed instead.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		panic(http.ErrAbortHandler)
+	}
+	defer s.handlers.Done()
 	rw := &responseWriter{w, &s.requests, s.requests.add(r)}
 	h := rw.Header()
 	h.Set("Vary", vary)

@@ -1,7 +1,17 @@
 package local
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"time"
+)
+
+// The console logs above rotateAt are rotated, and keptLogs old ones kept.
+const (
+	rotateAt = 10 << 20
+	keptLogs = 3
 )
 
 // supervise ticks until the server closes.
@@ -34,6 +44,9 @@ func (s *Server) Tick() {
 		}
 		select {
 		case m.life <- struct{}{}:
+			if err := rotate(s.store.console(m.name)); err != nil {
+				s.o.Log.Warn("console log not rotated", "machine", m.name, "err", err)
+			}
 			m.tick()
 			m.life.unlock()
 		default: // somebody is at work on it
@@ -103,4 +116,26 @@ func (m *machine) restart(rec *record) {
 		return
 	}
 	m.vm = v
+}
+
+// rotate copies a log that has grown too large and truncates it, so that its writer and its followers go on.
+func rotate(file string) error {
+	fi, err := os.Stat(file)
+	if err != nil || fi.Size() <= rotateAt {
+		return nil
+	}
+	for n := keptLogs - 1; n > 0; n-- {
+		_ = os.Rename(fmt.Sprintf("%s.%d", file, n), fmt.Sprintf("%s.%d", file, n+1))
+	}
+	src, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(file+".1", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close(), os.Truncate(file, 0))
 }

@@ -20,6 +20,12 @@ type Enum interface {
 	Variants() []string
 }
 
+// Untagged is a value, held by pointer, that may have several shapes.
+type Untagged interface {
+	// Match sets the value from well-formed JSON and reports whether that has one of the shapes.
+	Match(json []byte) bool
+}
+
 // Decode sets *into, a pointer to a struct, from a JSON body. The error is an [*Error]; *into is then partly set.
 func Decode(data []byte, into any, o *Options) error {
 	if o == nil {
@@ -52,6 +58,11 @@ func join(path, name string) string {
 
 // decode reads a value into v. The caller places the error.
 func (r *reader) decode(v reflect.Value, path string) *Error {
+	if v.CanAddr() {
+		if u, ok := v.Addr().Interface().(Untagged); ok {
+			return r.untagged(v, u)
+		}
+	}
 	if e, ok := v.Interface().(Enum); ok && v.Kind() == reflect.String {
 		return r.enum(v, e)
 	}
@@ -159,6 +170,20 @@ func (r *reader) enum(v reflect.Value, e Enum) *Error {
 		}
 	}
 	return r.wrong("unknown variant `" + s + "`, " + oneOf(e.Variants()))
+}
+
+func (r *reader) untagged(v reflect.Value, u Untagged) *Error {
+	if _, err := r.value(); err != nil {
+		return err
+	}
+	start := r.i
+	if err := r.skip(); err != nil {
+		return err
+	}
+	if !u.Match(r.b[start:r.i]) {
+		return r.wrong("data did not match any variant of untagged enum " + shapeName(v.Type()))
+	}
+	return nil
 }
 
 // mismatch is the error for a value, beginning with c, where want was expected. It reads the value if that is a scalar.
@@ -387,11 +412,7 @@ type fieldShape struct {
 
 func shapeOf(t reflect.Type) *shape {
 	s := &shape{index: map[string]int{}}
-	name := []rune(t.Name())
-	if len(name) > 0 {
-		name[0] = unicode.ToUpper(name[0])
-	}
-	s.name = string(name)
+	s.name = shapeName(t)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, opt, _ := strings.Cut(f.Tag.Get("serde"), ",")
@@ -406,6 +427,15 @@ func shapeOf(t reflect.Type) *shape {
 		s.fields = append(s.fields, fieldShape{name: alias[0], at: i, required: opt != "default" && f.Type.Kind() != reflect.Pointer})
 	}
 	return s
+}
+
+// shapeName is the name of a type as the errors give it.
+func shapeName(t reflect.Type) string {
+	name := []rune(t.Name())
+	if len(name) > 0 {
+		name[0] = unicode.ToUpper(name[0])
+	}
+	return string(name)
 }
 
 func (s *shape) names() []string {

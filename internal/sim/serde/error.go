@@ -9,8 +9,8 @@
 //	Ports []port    `serde:"ports,default"`  // may be absent, not null
 //	_     struct{}  `serde:",deny"`          // other names are an error
 //
-// Kinds other than bool, string, the unsigned integers, slices, structs and maps with string keys are not supported; neither is an array
-// in the place of a struct, which the original takes as its fields in their order.
+// A type that may have several shapes implements [Untagged]. Kinds other than bool, string, the unsigned integers, slices, structs and maps
+// with string keys are not supported; neither is an array in the place of a struct, which the original takes as its fields in their order.
 package serde
 
 import (
