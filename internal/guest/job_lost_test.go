@@ -93,6 +93,28 @@ func TestLostKeeper(t *testing.T) {
 	})
 }
 
+// A pid that is another process by now is neither the keeper nor what a signal is for.
+func TestRecycledPIDs(t *testing.T) {
+	onEachShell(t, func(t *testing.T, m *machine) {
+		s := m.job("sh", "-c", "echo go; exec sleep 601")
+		m.background(s)
+		m.sh("kill -9 " + m.keepers(s))
+		m.lost(s)
+		other := m.job("sh", "-c", "echo go; exec sleep 602")
+		m.background(other)
+		m.sh("cd /workspace/.smol; { read -r a; read -r b; read -r c; } <" + other.ID + ".job; printf '%s\n' $a $c $c >" + s.ID + ".job")
+		m.want(m.poll(s.ID, snapshot(0)), guest.Lost, 0)
+		for _, name := range []string{"TERM", "KILL"} {
+			m.want(m.signal(s.ID, name), guest.Lost, 0)
+		}
+		if r := m.poll(other.ID, snapshot(0)); r.State != guest.Running {
+			t.Errorf("the other: %+v", r)
+		}
+		m.signal(other.ID, "KILL")
+		m.quiet()
+	})
+}
+
 // The deadline is watched by a process of its own.
 func TestDeadlineOfALostKeeper(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {

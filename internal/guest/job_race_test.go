@@ -22,7 +22,7 @@ func parallel(n int, fn func(i int)) {
 
 func TestOneIDRunsOnce(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
-		for round := range rounds.N(5) {
+		for round := range rounds.N(3) {
 			s := m.job("sh", "-c", fmt.Sprintf("echo ran >>/workspace/ran-%d; echo out", round))
 			argv, _, err := s.Command()
 			if err != nil {
@@ -46,7 +46,7 @@ func TestOneIDRunsOnce(t *testing.T) {
 // A start and its KILL on the way at once: when the kill has been answered, nothing of the command lives or ever will.
 func TestKillOvertakesStart(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
-		for round := range rounds.N(20) {
+		for round := range rounds.N(6) {
 			s := m.job("sh", "-c", "setsid sleep 601 & sleep 602")
 			s.View.Wait = 0
 			argv, _, err := s.Command()
@@ -84,7 +84,7 @@ func TestPollsAtTheEnd(t *testing.T) {
 		for i := range 100 {
 			fmt.Fprintf(&want, "line %d\n", i+1)
 		}
-		for range rounds.N(10) {
+		for range rounds.N(3) {
 			s := m.job("sh", "-c", script)
 			s.View.Wait = 0
 			m.start(s)

@@ -130,6 +130,24 @@ func TestKillAfterTheEnd(t *testing.T) {
 	})
 }
 
+// A signal that comes before the command is one still ends it, however long it takes to become one.
+func TestSignalOvertakesSlowStart(t *testing.T) {
+	onEachShell(t, func(t *testing.T, m *machine) {
+		m.setup(nil, "")
+		m.sh("echo 'sleep 2.5' >/workspace/.smol/env") // what is stored is read just before
+		for _, name := range []string{"KILL", "TERM"} {
+			s := m.job("sh", "-c", "echo ran >/workspace/ran")
+			s.View.Wait = 0
+			m.start(s)
+			m.signal(s.ID, name)
+			m.want(m.poll(s.ID, whole), guest.Signaled, map[string]int{"KILL": 137, "TERM": 143}[name])
+		}
+		if got := m.sh("cat /workspace/ran 2>&1"); !strings.Contains(got, "No such file") {
+			t.Errorf("it ran: %q", got)
+		}
+	})
+}
+
 // An id that was signaled before it was started is never started.
 func TestSignalBeforeStart(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {

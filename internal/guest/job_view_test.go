@@ -125,12 +125,12 @@ func TestOutputThatGrowsAfterTheEnd(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
 		s := m.job("sh", "-c", "(while :; do echo x; done) & (while :; do echo y; done) >&2 & echo first; echo second >&2; sleep 0.1")
 		s.View.Budget = 1 << 30
-		m.run(s, guest.Exited, 0)
+		r := m.run(s, guest.Exited, 0)
 		for range 5 {
-			r := m.poll(s.ID, guest.View{Budget: 1 << 20})
 			if bytes.Contains(r.Stdout.Data, []byte("y")) || bytes.Contains(r.Stderr.Data, []byte("x")) {
 				t.Error("the streams are mixed")
 			}
+			r = m.poll(s.ID, guest.View{Budget: 1 << 30})
 		}
 		m.signal(s.ID, "KILL")
 		m.quiet()

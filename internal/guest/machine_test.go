@@ -26,7 +26,11 @@ var whole = guest.View{Wait: patience, Budget: 1 << 20}
 
 // onEachShell runs the test in a machine of each shell that the runner has to work with.
 func onEachShell(t *testing.T, test func(t *testing.T, m *machine)) {
-	for _, image := range []string{"busybox", "dash", "bash"} {
+	onShells(t, []string{"busybox", "dash", "bash"}, test)
+}
+
+func onShells(t *testing.T, images []string, test func(t *testing.T, m *machine)) {
+	for _, image := range images {
 		t.Run(image, func(t *testing.T) {
 			t.Parallel()
 			test(t, boot(t, image))

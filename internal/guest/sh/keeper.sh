@@ -48,7 +48,6 @@ job() {
   _jrc=$? _jst=exited
   [ ! -e $_jf.sig ] || while read -r _jx; do
     [ $_jrc != $((128+_jx)) ] || _jst=signaled
-    [ $_jx != 9 ] || sweep
   done <$_jf.sig
   if [ $_jst$_jrc = exited137 ] && [ -e $_jf.late ]; then
     sweep
