@@ -3,6 +3,7 @@ package local_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,8 +27,26 @@ type fakeGuest struct {
 	running  map[string]*fakeInstance
 	boots    int
 	bootErr  error
-	bootGate chan struct{} // if set, Boot waits until it is closed
-	env      []string      // of images
+	bootGate chan struct{}    // if set, Boot waits until it is closed
+	env      []string         // of images
+	failing  map[string]error // by operation: copy, freeze, thaw, kill, remove, adopt, write
+}
+
+// fails returns the error that the operation is to have.
+func (g *fakeGuest) fails(op string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failing[op]
+}
+
+// fail lets an operation fail from now on, or, with a nil error, not any more.
+func (g *fakeGuest) fail(op string, err error) {
+	g.set(func(g *fakeGuest) {
+		if g.failing == nil {
+			g.failing = map[string]error{}
+		}
+		g.failing[op] = err
+	})
 }
 
 func newFakeGuest() *fakeGuest { return &fakeGuest{running: map[string]*fakeInstance{}} }
@@ -65,6 +85,9 @@ func (g *fakeGuest) Boot(ctx context.Context, b *sim.Boot) (sim.Instance, error)
 }
 
 func (g *fakeGuest) Adopt(_ context.Context, dir string) (sim.Instance, error) {
+	if err := g.fails("adopt"); err != nil {
+		return nil, err
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if in := g.running[dir]; in != nil {
@@ -76,6 +99,9 @@ func (g *fakeGuest) Adopt(_ context.Context, dir string) (sim.Instance, error) {
 func (g *fakeGuest) Copy(_ context.Context, dst, src string) error {
 	if _, err := os.Stat(dst); err == nil {
 		return errors.New("copy: the destination exists")
+	}
+	if err := g.fails("copy"); err != nil {
+		return err
 	}
 	g.mu.Lock()
 	in := g.running[src]
@@ -95,6 +121,9 @@ func (g *fakeGuest) Copy(_ context.Context, dst, src string) error {
 }
 
 func (g *fakeGuest) Remove(dir string) error {
+	if err := g.fails("remove"); err != nil {
+		return err
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running[dir] != nil {
@@ -145,6 +174,9 @@ func (in *fakeInstance) isFrozen() bool {
 }
 
 func (in *fakeInstance) Start(_ context.Context, c *sim.Command) (sim.Process, error) {
+	if err := map[string]error{"denied": fs.ErrPermission, "long": syscall.E2BIG, "nobody": sim.ErrNoUser, "odd": errors.New("odd")}[c.Argv[0]]; err != nil {
+		return nil, err
+	}
 	run := fakeCommands[c.Argv[0]]
 	if run == nil {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], fs.ErrNotExist)
@@ -182,10 +214,13 @@ func (in *fakeInstance) WriteFile(name string, r io.Reader) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := in.guest.fails("write"); err != nil {
+		return 0, err
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if name == "/dir" {
-		return 0, errors.New("rename: Is a directory (os error 21)")
+		return 0, sim.ErrNotRegular
 	}
 	in.files[name] = string(b)
 	return int64(len(b)), nil
@@ -202,6 +237,9 @@ func (in *fakeInstance) Dial(context.Context, int) (net.Conn, error) {
 }
 
 func (in *fakeInstance) freeze(on bool) error {
+	if err := in.guest.fails(map[bool]string{true: "freeze", false: "thaw"}[on]); err != nil {
+		return err
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.frozen = on
@@ -215,6 +253,9 @@ func (in *fakeInstance) Console() string { return "boot of " + in.name + "\n\nag
 func (in *fakeInstance) Release() error  { return nil }
 
 func (in *fakeInstance) Kill() error {
+	if err := in.guest.fails("kill"); err != nil {
+		return err
+	}
 	in.guest.mu.Lock()
 	if in.guest.running[in.dir] == in {
 		delete(in.guest.running, in.dir)
@@ -402,6 +443,14 @@ var fakeCommands = map[string]fakeCommand{
 	},
 	"pwd": func(c *fakeIO) int {
 		fmt.Fprintf(c.out, "dir=%s user=%s\n", c.c.Dir, c.c.User)
+		return 0
+	},
+	"raw": func(c *fakeIO) int { // its argument is base64
+		b, err := base64.StdEncoding.DecodeString(c.c.Argv[1])
+		if err != nil {
+			return 1
+		}
+		_, _ = c.out.Write(b)
 		return 0
 	},
 	"flood": func(c *fakeIO) int { // writes so many MiB
