@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 )
 
@@ -336,4 +337,32 @@ func TestDataDirectory(t *testing.T) {
 			t.Errorf("%s is still there", p)
 		}
 	}
+}
+
+// With an injector before it the service can do its work and lose the reply, and be cut short.
+func TestFaults(t *testing.T) {
+	inj := fault.New()
+	r := newRig(t, local.Options{Wrap: inj.Wrap})
+	t.Cleanup(inj.Close)
+	inj.Add(fault.Fault{Method: "POST", Path: api, Action: fault.LoseReply, Nth: 1})
+	if a, err := r.try(context.Background(), "POST", api, `{"name":"m"}`); err == nil {
+		t.Errorf("answered %d", a.status)
+	}
+	if got := r.state("m"); got != "created" {
+		t.Errorf("it is %s", got)
+	}
+	r.want(200, "", "PUT", api+"/m/files/f", strings.Repeat("x", 3<<20))
+	inj.Add(fault.Fault{Method: "GET", Path: "files/", Action: fault.Cut, After: 2 << 20})
+	a, err := r.try(context.Background(), "GET", api+"/m/files/f", "")
+	if !errors.Is(err, io.ErrUnexpectedEOF) || len(a.body) != 2<<20 {
+		t.Errorf("%d bytes, %v", len(a.body), err)
+	}
+	inj.Reset()
+	if a := r.want(200, "", "GET", api+"/m/files/f", ""); len(a.body) != 3<<20 {
+		t.Errorf("%d bytes", len(a.body))
+	}
+	eventually(t, "all is counted", func() bool {
+		list := r.s.Requests()
+		return list[len(list)-1].Sent == 3<<20
+	})
 }

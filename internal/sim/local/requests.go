@@ -1,6 +1,7 @@
 package local
 
 import (
+	"io"
 	"net/http"
 	"path"
 	"slices"
@@ -87,11 +88,23 @@ func (w *responseWriter) WriteHeader(status int) {
 }
 
 func (w *responseWriter) Write(b []byte) (int, error) {
+	w.sent(int64(len(b)))
+	return w.ResponseWriter.Write(b)
+}
+
+// ReadFrom leaves a copy from a file to the kernel where net/http can. What is sent counts when it has been.
+func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
+	n, err := io.Copy(w.ResponseWriter, r)
+	w.sent(n)
+	return n, err
+}
+
+// sent counts bytes of the body.
+func (w *responseWriter) sent(n int64) {
 	w.rec.mu.Lock()
+	defer w.rec.mu.Unlock()
 	if w.req.Status == 0 {
 		w.req.Status = http.StatusOK
 	}
-	w.req.Sent += int64(len(b))
-	w.rec.mu.Unlock()
-	return w.ResponseWriter.Write(b)
+	w.req.Sent += n
 }
