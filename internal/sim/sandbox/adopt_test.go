@@ -118,6 +118,9 @@ func TestMachineOutlivesItsMaker(t *testing.T) {
 	if got := fmt.Sprintln(m.PID()); got != line {
 		t.Errorf("process %s, its maker said %s", got, line)
 	}
+	if session, err := unix.Getsid(m.PID()); session != m.PID() || err != nil {
+		t.Errorf("session %d of process %d, %v: it would get the signals of its maker's terminal", session, m.PID(), err)
+	}
 	eventually(t, "the tied command is dead", func() bool { return m.shell("pgrep -fxc 'sleep 1001' || true") == "0" })
 	if got := m.shell("hostname; pgrep -fxc 'sleep 1002'"); got != "left\n1" {
 		t.Errorf("after its maker was killed: %q", got)

@@ -51,6 +51,23 @@ func TestBoot(t *testing.T) {
 	}
 }
 
+// The address of a Unix socket has 108 bytes, a directory may have a longer name.
+func TestBootInADeepDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep", 50), strings.Repeat("er", 100), "m")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	boot(t, sim.Boot{Dir: dir})
+	adopted, err := sandboxGuest(t).Adopt(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer adopted.Release()
+	if got := (&machine{Instance: adopted, t: t}).shell("echo alive"); got != "alive" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestHostname(t *testing.T) {
 	for name, want := range map[string]string{
 		"a":                     "a",
@@ -125,6 +142,14 @@ func TestBootRefuses(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	busy, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	if err := syscall.Flock(int(busy.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, row := range []struct {
@@ -139,6 +164,7 @@ func TestBootRefuses(t *testing.T) {
 		{"a file", t.Context(), sim.Boot{Dir: file}, syscall.ENOTDIR, file},
 		{"a NUL", t.Context(), sim.Boot{Dir: "/tmp/a\x00b"}, syscall.EINVAL, "state directory"},
 		{"running already", t.Context(), sim.Boot{Dir: running.dir}, nil, "a machine runs in " + running.dir},
+		{"being booted by another", t.Context(), sim.Boot{Dir: busy.Name()}, syscall.EWOULDBLOCK, busy.Name()},
 		{"cancelled", cancelled, sim.Boot{Dir: t.TempDir()}, context.Canceled, "canceled"},
 		{"missing image", t.Context(), sim.Boot{Dir: t.TempDir(), Image: "ghcr.io/a/missing:1"}, sim.ErrNoImage, "ghcr.io/a/missing:1"},
 	} {

@@ -4,11 +4,11 @@
 //
 // # Shape
 //
-// Process 1 of a machine is this program executed again: it makes the mounts, changes the root and executes itself a second
-// time as the agent, which starts commands, reaps orphans and answers on a Unix socket in the state directory. Every other
-// process of the machine is its child, so killing it ends the machine. Commands get their descriptors through that
-// socket, and their bytes never pass through the agent. The machine goes on when the program that made it ends or
-// is killed, and another one adopts it from the state directory.
+// Process 1 of a machine is this program executed again: it makes the mounts, changes the root, closes every descriptor that
+// leads out, and goes on as the agent, which starts commands, reaps orphans and answers on a Unix socket in the state
+// directory. Every other process of the machine is its child, so killing it ends the machine. Descriptors go through
+// that socket, and the bytes of commands and files never pass through the agent. The machine goes on when the program
+// that made it ends or is killed, and another one adopts it from the state directory.
 //
 // Nothing ever runs on the host instead: when a step of the set-up fails, [Guest.Boot] returns an [*Error] that names the
 // step, the cause and the remedy, and no process is left.

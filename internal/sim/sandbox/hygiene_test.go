@@ -129,6 +129,10 @@ func TestMachineSeesOnlyItself(t *testing.T) {
 	if got := m.run(&sim.Command{Argv: []string{"touch", "/usr/x"}}); got.Code == 0 {
 		t.Error("/usr can be written")
 	}
+	// The root of the mount namespace is the machine's, not only that of its processes, which root could leave.
+	if got := m.shell("nsenter --mount=/proc/1/ns/mnt ls -d /workspace " + m.dir + " 2>/dev/null || :"); got != "/workspace" {
+		t.Errorf("from the root of the mount namespace: %q", got)
+	}
 }
 
 // Accidents have an end.
@@ -136,6 +140,9 @@ func TestLimits(t *testing.T) {
 	m := boot(t, sim.Boot{})
 	if got := m.shell("ulimit -u 2>/dev/null || bash -c 'ulimit -u'"); got != "4096" {
 		t.Errorf("processes: %q", got)
+	}
+	if got := m.shell("grep 'core file' /proc/self/limits | tr -s ' '"); got != "Max core file size 1 1 bytes " && got != "Max core file size 0 0 bytes " {
+		t.Errorf("core files: %q", got)
 	}
 	for dir, want := range map[string]string{"/run": "65536", "/dev/shm": "65536", "/tmp": "1048576"} {
 		if got := m.shell("df -k --output=size " + dir + " | tail -n 1 | tr -d ' '"); got != want {

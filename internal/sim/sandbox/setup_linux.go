@@ -146,15 +146,14 @@ func (s *setup) identify() {
 	})
 }
 
-// limit lowers a resource limit.
+// limit sets a resource limit to n, or to what it may at most be.
 func limit(resource int, n uint64) error {
 	var have unix.Rlimit
 	if err := unix.Getrlimit(resource, &have); err != nil {
 		return err
 	}
-	have.Max = min(have.Max, n)
-	have.Cur = min(have.Cur, have.Max)
-	return unix.Setrlimit(resource, &have)
+	n = min(have.Max, n)
+	return unix.Setrlimit(resource, &unix.Rlimit{Cur: n, Max: n})
 }
 
 func loopbackUp() error {

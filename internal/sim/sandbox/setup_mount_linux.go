@@ -68,7 +68,8 @@ func (s *setup) devices() {
 			os.Symlink("/proc/self/fd", "/dev/fd"),
 			os.Symlink("/proc/self/fd/0", "/dev/stdin"),
 			os.Symlink("/proc/self/fd/1", "/dev/stdout"),
-			os.Symlink("/proc/self/fd/2", "/dev/stderr"))
+			os.Symlink("/proc/self/fd/2", "/dev/stderr"),
+		)
 	})
 }
 

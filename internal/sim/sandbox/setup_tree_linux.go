@@ -76,7 +76,8 @@ func (s *setup) etc() {
 			writeUnlessThere("/etc/group", "root:x:0:\ndaemon:x:1:\nnogroup:x:65534:\n"),
 			writeUnlessThere("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
 			writeUnlessThere("/etc/resolv.conf", "# There is no way out of this machine.\n"),
-			linkUnlessThere("/proc/mounts", "/etc/mtab"))
+			linkUnlessThere("/proc/mounts", "/etc/mtab"),
+		)
 	})
 }
 
