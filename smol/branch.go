@@ -9,7 +9,7 @@ import (
 // Branch makes a running copy of the machine under the name child, with its memory and disks: the processes in it go on in
 // both. It returns once a command has run in the copy. If that fails, or ctx ends, the copy is deleted.
 //
-// The machine must run and have been started branchable ([Spec.Branchable], [StartOptions]), else the error matches
+// The machine must run, or be frozen as the base of earlier branches, and have been started branchable ([Spec.Branchable], [StartOptions]), else the error matches
 // [ErrConflict] and its hint says what to do. A fleet, a platform or a version that cannot branch is an error that matches
 // errors.ErrUnsupported. A name that is taken matches [ErrExists].
 func (m *Machine) Branch(ctx context.Context, child string, opts *BranchOptions) (*Machine, error) {
@@ -36,7 +36,7 @@ func (m *Machine) branch(ctx context.Context, child string, opts *BranchOptions)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.requireRunning(ctx); err != nil {
+	if err := m.requireBranchable(ctx); err != nil {
 		return nil, err
 	}
 	c, err := m.fleet.make(ctx, child, false, func() (*Info, error) { return b.Branch(ctx, id, child, o) })
@@ -45,6 +45,15 @@ func (m *Machine) branch(ctx context.Context, child string, opts *BranchOptions)
 	}
 	c.guest.env, c.guest.dir = m.guest.env, m.guest.dir
 	return c.keepIf(ctx, "branch", func() error { return c.waitReady(ctx, "branch", nil, c.probe) })
+}
+
+// requireBranchable lets a branch through of a machine that runs, or that an earlier branch has frozen: that one makes further branches.
+func (m *Machine) requireBranchable(ctx context.Context) error {
+	info, err := m.check(ctx)
+	if err != nil || info.State == StateRunning || info.State == StateFrozen {
+		return err
+	}
+	return m.refuse(info)
 }
 
 func (o *BranchOptions) clone() *BranchOptions {
