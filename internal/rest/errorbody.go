@@ -109,8 +109,8 @@ func CodeOf(status int) smol.Code {
 	return smol.CodeUnknown
 }
 
-// retryAfter reads the header of that name: seconds or a date. Nonsense and the past are zero.
-func retryAfter(value string) time.Duration {
+// RetryAfter reads the header of that name: seconds or a date. Nonsense and the past are zero; more than a day is a day.
+func RetryAfter(value string) time.Duration {
 	const most = 24 * time.Hour
 	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return min(time.Duration(n)*time.Second, most)

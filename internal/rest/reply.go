@@ -41,11 +41,20 @@ func (r *Request) decode(ctx context.Context, resp *http.Response, out any) erro
 		return r.transportError(ctx, err)
 	case int64(buf.Len()) > limit:
 		return r.fail(smol.CodeUnknown, fmt.Sprintf("reply is larger than %d bytes", limit), nil)
+	case r.MayBeEmpty && len(bytes.TrimSpace(buf.Bytes())) == 0:
+		return nil
 	}
 	if err := json.Unmarshal(buf.Bytes(), out); err != nil {
-		return r.fail(smol.CodeUnknown, "reply is not understood: "+describe(resp.StatusCode, resp.Header.Get("Content-Type"), buf.Bytes()), err)
+		return r.NotUnderstood(resp, buf.Bytes(), err)
 	}
 	return nil
+}
+
+// NotUnderstood says that the answer is not what was asked for. body is how it begins, err why it cannot be read.
+func (r *Request) NotUnderstood(resp *http.Response, body []byte, err error) error {
+	body = body[:min(len(body), 4*shortText)]
+	what := describe(resp.StatusCode, resp.Header.Get("Content-Type"), r.withoutSecret(body))
+	return r.fail(smol.CodeUnknown, "reply is not understood: "+what, err)
 }
 
 // errorOf makes the error of a response that is not a success, and closes its body.
@@ -55,14 +64,26 @@ func (c *Client) errorOf(ctx context.Context, r *Request, resp *http.Response) e
 	if err != nil && ctx.Err() != nil {
 		return r.transportError(ctx, err)
 	}
-	// A body that is cut off says as much as arrived: the status is certain.
-	e := Decode(resp.StatusCode, resp.Header.Get("Content-Type"), body)
+	// A body that is cut off says as much as arrived: the status is certain. The secret is taken out before a part of it can be cut off,
+	// and after what JSON has escaped is plain.
+	e := Decode(resp.StatusCode, resp.Header.Get("Content-Type"), r.withoutSecret(body))
 	e.Op, e.Machine, e.Path = r.Op, r.Machine, r.File
-	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
+	e.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"))
 	if c.requestID != "" {
 		e.RequestID = clean(resp.Header.Get(c.requestID), 128)
 	}
+	for _, s := range []*string{&e.Message, &e.ServerCode, &e.RequestID} {
+		*s = string(r.withoutSecret([]byte(*s)))
+	}
 	return e
+}
+
+// withoutSecret returns text, in which the secret is replaced.
+func (r *Request) withoutSecret(text []byte) []byte {
+	if r.secret == "" {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte(r.secret), []byte("[redacted]"))
 }
 
 // transportError says why there is no (whole) answer. The error of the caller's own context stays what it is.
@@ -74,6 +95,7 @@ func (r *Request) transportError(ctx context.Context, err error) error {
 	if errors.As(err, &known) { // from the dialler or a body
 		e := *known
 		e.Op, e.Machine, e.Path = r.Op, r.Machine, r.File
+		e.Message = string(r.withoutSecret([]byte(e.Message)))
 		return &e
 	}
 	var wrapped *url.Error
@@ -101,6 +123,10 @@ func (r *Request) contextError(ctx context.Context) error {
 func (r *Request) Broken(ctx context.Context, err error) error { return r.transportError(ctx, err) }
 
 func (r *Request) fail(code smol.Code, message string, err error) *smol.Error {
+	if err != nil && r.secret != "" && strings.Contains(err.Error(), r.secret) {
+		err = errors.New(string(r.withoutSecret([]byte(err.Error()))))
+	}
+	message = string(r.withoutSecret([]byte(message)))
 	return &smol.Error{Op: r.Op, Machine: r.Machine, Path: r.File, Code: code, Message: message, Err: err}
 }
 

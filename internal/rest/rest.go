@@ -9,10 +9,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -27,6 +29,10 @@ type Config struct {
 	Header http.Header
 	// RequestID names the response header with the service's id of the request.
 	RequestID string
+	// Secret is what must not get into an error, whatever a service or a network answers; empty: nothing.
+	Secret string
+	// Timeout bounds each request with its whole answer. Zero: only the caller's context does.
+	Timeout time.Duration
 }
 
 // Client sends requests to one service. It is safe for concurrent use.
@@ -35,6 +41,7 @@ type Client struct {
 	base      url.URL
 	header    http.Header
 	requestID string
+	secret    string
 }
 
 // New returns a client. It does no I/O.
@@ -44,10 +51,12 @@ func New(c *Config) *Client {
 			Transport: c.Transport,
 			// A redirect would send the request, and a token with it, to another place. No service of ours has one.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Timeout:       c.Timeout,
 		},
 		base:      *c.Base,
 		header:    c.Header.Clone(),
 		requestID: c.RequestID,
+		secret:    c.Secret,
 	}
 }
 
@@ -73,11 +82,16 @@ type Request struct {
 	Size int64
 	// Limit bounds the bytes of a JSON answer. Zero: 16 MiB.
 	Limit int64
+	// MayBeEmpty allows a success without a body where JSON is expected: nothing is decoded then.
+	MayBeEmpty bool
+
+	secret string // of the client that sends it
 }
 
 // Do sends r and returns the response if its status is 2xx; the caller closes its body. Any other status is the error that
 // the body describes, as [Decode] reads it.
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
+	r.secret = c.secret
 	req, err := c.request(ctx, r)
 	if err != nil {
 		return nil, r.fail(smol.CodeInvalid, "cannot be sent", err)
@@ -96,13 +110,11 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 // have are ignored.
 func (c *Client) JSON(ctx context.Context, r *Request, in, out any) error {
 	if in != nil {
-		body, err := json.Marshal(in)
-		if err != nil {
-			return r.fail(smol.CodeInvalid, "cannot be encoded", err)
-		}
 		withBody := *r
-		withBody.Body, withBody.ContentType = bytes.NewReader(body), "application/json"
 		r = &withBody
+		if err := r.Attach(in, 0); err != nil {
+			return err
+		}
 	}
 	resp, err := c.Do(ctx, r)
 	if err != nil {
@@ -115,6 +127,24 @@ func (c *Client) JSON(ctx context.Context, r *Request, in, out any) error {
 		return nil
 	}
 	return r.decode(ctx, resp, out)
+}
+
+// Attach makes in the body of r, as JSON. More than most bytes are refused; 0: no limit.
+func (r *Request) Attach(in any, most int) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // scripts are full of <, > and &, and six bytes for each count against a limit
+	if err := enc.Encode(in); err != nil {
+		return r.fail(smol.CodeInvalid, "cannot be encoded", err)
+	}
+	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if most > 0 && len(body) > most {
+		e := r.fail(smol.CodeInvalid, fmt.Sprintf("the request has %d bytes; the service takes %d", len(body), most), nil)
+		e.Hint = "put what is large into a file of the machine first"
+		return e
+	}
+	r.Body, r.ContentType = bytes.NewReader(body), "application/json"
+	return nil
 }
 
 // request makes the HTTP request. The URL is a copy of the base with another path: parsing it anew would cost more than

@@ -1,10 +1,7 @@
 package local
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"runtime"
 	"time"
@@ -94,38 +91,17 @@ func (b *Backend) Close() error {
 // refused here, before it can lead anywhere.
 func request(op, method, name, tail string) (*rest.Request, error) {
 	if err := checkName("machine name", name); err != nil {
-		return nil, describe(err, op, "")
+		return nil, rest.Describe(err, op, "")
 	}
 	return &rest.Request{Op: op, Machine: name, Method: method, Path: machinesRoute + "/" + name + tail, Accept: "application/json"}, nil
 }
 
 // send sends in as JSON, unless it is nil, and decodes the answer into out, unless that is nil.
 func (b *Backend) send(ctx context.Context, r *rest.Request, in, out any) error {
-	if err := attach(r, in); err != nil {
-		return err
-	}
-	return explain(b.rest.JSON(ctx, r, nil, out))
-}
-
-// attach makes in the body of r.
-func attach(r *rest.Request, in any) error {
-	if in == nil {
-		return nil
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // scripts are full of <, > and &, and six bytes for each count against the limit
-	if err := enc.Encode(in); err != nil {
-		return &smol.Error{Op: r.Op, Machine: r.Machine, Code: smol.CodeInvalid, Err: err}
-	}
-	body := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if len(body) > maxBody {
-		return &smol.Error{
-			Op: r.Op, Machine: r.Machine, Code: smol.CodeInvalid,
-			Message: fmt.Sprintf("the request has %d bytes; the service takes %d", len(body), maxBody),
-			Hint:    "put what is large into a file of the machine first",
+	if in != nil {
+		if err := r.Attach(in, maxBody); err != nil {
+			return err
 		}
 	}
-	r.Body, r.ContentType = bytes.NewReader(body), "application/json"
-	return nil
+	return explain(b.rest.JSON(ctx, r, nil, out))
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/smol-machines/smol-go/internal/rest"
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -24,13 +25,13 @@ func (b *Backend) Branch(ctx context.Context, id, child string, opts *smol.Branc
 	}
 	body, err := wireBranch(ctx, id, child, opts)
 	if err != nil {
-		return nil, describe(err, op, id)
+		return nil, rest.Describe(err, op, id)
 	}
 	info, err := b.machine(ctx, r, body)
-	if e, ok := answer(err, http.StatusNotFound); ok && e.ServerCode == "" {
+	if e, ok := rest.Answer(err, http.StatusNotFound); ok && e.ServerCode == "" {
 		// Not a machine that is missing, which the service says in JSON, but the route: it was called fork before 1.14.
 		if opts.Branchable {
-			return nil, describe(unsupported("BranchOptions.Branchable", "branches of branches before release 1.14", "update smolvm"), op, id)
+			return nil, rest.Describe(unsupported("BranchOptions.Branchable", "branches of branches before release 1.14", "update smolvm"), op, id)
 		}
 		if r, err = request(op, http.MethodPost, id, "/fork"); err != nil {
 			return nil, err
@@ -45,7 +46,7 @@ func wireBranch(ctx context.Context, id, child string, opts *smol.BranchOptions)
 		return nil, err
 	}
 	if child == id {
-		return nil, invalid("child", "%q is the name of the machine itself", child)
+		return nil, rest.Invalid("child", "%q is the name of the machine itself", child)
 	}
 	if len(opts.Labels) > 0 {
 		return nil, unsupported("BranchOptions.Labels", "labels", "put what tells machines apart into their names")

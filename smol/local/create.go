@@ -23,10 +23,10 @@ func (b *Backend) Create(ctx context.Context, spec *smol.Spec) (*smol.Info, erro
 	const op = "create"
 	body, err := createRequest(spec)
 	if err != nil {
-		return nil, describe(err, op, spec.Name)
+		return nil, rest.Describe(err, op, spec.Name)
 	}
 	if body.Ports, err = wirePorts(ctx, "Spec.Ports", spec.Ports); err != nil {
-		return nil, describe(err, op, spec.Name)
+		return nil, rest.Describe(err, op, spec.Name)
 	}
 	r := &rest.Request{Op: op, Machine: spec.Name, Method: http.MethodPost, Path: machinesRoute}
 	return b.machine(ctx, r, body)
@@ -100,14 +100,14 @@ func checkAbsent(spec *smol.Spec) error {
 func checkImage(spec *smol.Spec) error {
 	if spec.Image == "" {
 		if len(spec.Command) > 0 {
-			return invalid("Spec.Command", "needs Spec.Image: a bare machine has no workload; run it with Machine.Command")
+			return rest.Invalid("Spec.Command", "needs Spec.Image: a bare machine has no workload; run it with Machine.Command")
 		}
 		return nil
 	}
 	lower := strings.ToLower(spec.Image)
 	archive := strings.HasSuffix(lower, ".tar") || strings.HasSuffix(lower, ".tar.gz") || strings.HasSuffix(lower, ".tgz")
 	if archive || strings.HasPrefix(lower, "local:") || strings.HasPrefix(lower, "local-dir:") {
-		return invalid("Spec.Image", "%q is an archive or a directory, which only the smolvm command takes: docker save X | smolvm machine create --image -", spec.Image)
+		return rest.Invalid("Spec.Image", "%q is an archive or a directory, which only the smolvm command takes: docker save X | smolvm machine create --image -", spec.Image)
 	}
 	return nil
 }

@@ -2,12 +2,10 @@ package local
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"net/http"
 	"strings"
-	"time"
 
+	"github.com/smol-machines/smol-go/internal/rest"
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -47,7 +45,7 @@ func (b *Backend) Exec(ctx context.Context, id string, req *smol.ExecRequest) (*
 	r.Limit = maxExecReply
 	body, err := wireExec(req)
 	if err != nil {
-		return nil, describe(err, op, id)
+		return nil, rest.Describe(err, op, id)
 	}
 	var reply execReply
 	if err := b.send(ctx, r, body, &reply); err != nil {
@@ -58,7 +56,7 @@ func (b *Backend) Exec(ctx context.Context, id string, req *smol.ExecRequest) (*
 	}
 	res, err := reply.result()
 	if err != nil {
-		return nil, describe(err, op, id)
+		return nil, rest.Describe(err, op, id)
 	}
 	if res.ExitCode == 1 && len(res.Stdout) == 0 && strings.Contains(string(res.Stderr), "executable file `"+req.Argv[0]+"` not found") {
 		res.ExitCode = exitMissing
@@ -68,44 +66,21 @@ func (b *Backend) Exec(ctx context.Context, id string, req *smol.ExecRequest) (*
 
 // wireExec checks and translates a command.
 func wireExec(req *smol.ExecRequest) (*localwire.ExecRequest, error) {
-	if len(req.Argv) == 0 || req.Argv[0] == "" {
-		return nil, invalid("ExecRequest.Argv", "names no program")
-	}
 	if req.User != "" {
 		return nil, unsupported("ExecRequest.User", "way to run a command as another user", "use su in the command; image machines run commands as the image's user")
 	}
-	if req.Timeout < 0 {
-		return nil, invalid("ExecRequest.Timeout", "is negative")
-	}
-	for i, arg := range req.Argv {
-		if err := checkText(fmt.Sprintf("ExecRequest.Argv[%d]", i), arg); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkText("ExecRequest.Dir", req.Dir); err != nil {
+	env, err := rest.CheckExec(req)
+	if err != nil {
 		return nil, err
 	}
-	out := &localwire.ExecRequest{Command: req.Argv, Workdir: req.Dir, TimeoutSecs: seconds(req.Timeout)}
-	for i, entry := range req.Env {
-		field := fmt.Sprintf("ExecRequest.Env[%d]", i)
-		name, value, ok := strings.Cut(entry, "=")
-		if !ok {
-			return nil, invalid(field, "%q is not NAME=value", entry)
-		}
-		if err := checkEnv(field, name, value); err != nil {
-			return nil, err
-		}
-		out.Env = append(out.Env, localwire.EnvVar{Name: name, Value: value})
+	out := &localwire.ExecRequest{Command: req.Argv, Workdir: req.Dir}
+	if req.Timeout > 0 {
+		out.TimeoutSecs = new(uint64(rest.Seconds(req.Timeout))) // 0 on the wire kills at once
+	}
+	for _, v := range env {
+		out.Env = append(out.Env, localwire.EnvVar{Name: v[0], Value: v[1]})
 	}
 	return out, nil
-}
-
-// seconds rounds up, since 0 on the wire kills at once. Nil means no limit.
-func seconds(d time.Duration) *uint64 {
-	if d <= 0 {
-		return nil
-	}
-	return new(uint64(math.Ceil(d.Seconds())))
 }
 
 // result translates the answer. Output is taken from the base64 fields: the text has lost every byte that is not UTF-8. A service
@@ -126,7 +101,7 @@ func (r *execReply) result() (*smol.ExecResult, error) {
 
 // spawnFailure returns the result of a command whose program a bare machine could not start, if that is what err says.
 func spawnFailure(err error) *smol.ExecResult {
-	e, ok := answer(err, http.StatusInternalServerError)
+	e, ok := rest.Answer(err, http.StatusInternalServerError)
 	if !ok {
 		return nil
 	}
@@ -149,7 +124,7 @@ func spawnFailure(err error) *smol.ExecResult {
 // unregistered looks behind a "machine not found": the service lists machines that the smolvm command has made and does not let
 // anything into them until it has started them itself. Taking such a machine for a missing one could end in a second one, or in none.
 func (b *Backend) unregistered(ctx context.Context, id string, err error) error {
-	e, ok := answer(err, http.StatusNotFound)
+	e, ok := rest.Answer(err, http.StatusNotFound)
 	if !ok {
 		return err
 	}

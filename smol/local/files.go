@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,7 +20,7 @@ func fileRequest(op, method, id, path string) (*rest.Request, error) {
 	}
 	tail, err := rest.GuestPath(path)
 	if err != nil {
-		return nil, describe(err, op, id)
+		return nil, rest.Describe(err, op, id)
 	}
 	r.Path += tail
 	r.File = path
@@ -37,23 +36,22 @@ func (b *Backend) Upload(ctx context.Context, id, path string, r io.Reader, size
 	if err != nil {
 		return err
 	}
-	if size > maxUpload {
-		return &smol.Error{Op: op, Machine: id, Path: path, Code: smol.CodeInvalid, Message: tooLarge(size)}
+	body := rest.NewUpload(r, size, maxUpload)
+	defer body.Stop()
+	if err := body.TooLarge(); err != nil {
+		return describeFile(err, op, id, path)
 	}
-	body := &upload{r: r, size: size}
-	defer body.stop()
 	req.Body, req.Size, req.ContentType = body, size, "application/octet-stream"
 	if size == 0 {
-		// net/http does not look at a body of no length, so nobody would notice that there is more.
-		if _, err := body.Read(make([]byte, 1)); err != io.EOF {
-			return b.fileError(ctx, id, path, err, body)
+		if err := body.Empty(); err != nil {
+			return describeFile(err, op, id, path)
 		}
 	}
 	var done localwire.Uploaded
 	if err := b.send(ctx, req, nil, &done); err != nil {
 		return b.fileError(ctx, id, path, err, body)
 	}
-	if n := body.count(); done.Size != n {
+	if n := body.Count(); done.Size != n {
 		return &smol.Error{
 			Op: op, Machine: id, Path: path, Code: smol.CodeUnknown,
 			Message: fmt.Sprintf("%d bytes were sent and the service wrote %d", n, done.Size),
@@ -73,15 +71,15 @@ func (b *Backend) Download(ctx context.Context, id, path string) (io.ReadCloser,
 	if err != nil {
 		return nil, 0, b.fileError(ctx, id, path, explain(err), nil)
 	}
-	return &download{ctx: ctx, req: r, body: resp.Body}, resp.ContentLength, nil
+	return r.Download(ctx, resp), resp.ContentLength, nil
 }
 
 // fileError finds out what err means for a file. The service answers 500 to every failure inside the machine, so the text decides.
-func (b *Backend) fileError(ctx context.Context, id, path string, err error, body *upload) error {
-	if body != nil && body.failure() != nil && ctx.Err() == nil {
-		return sourceError(id, path, body.failure())
+func (b *Backend) fileError(ctx context.Context, id, path string, err error, body *rest.Upload) error {
+	if body != nil && body.Failure() != nil && ctx.Err() == nil {
+		return describeFile(body.Failure(), "write file", id, path)
 	}
-	e, ok := answer(err, http.StatusInternalServerError)
+	e, ok := rest.Answer(err, http.StatusInternalServerError)
 	if !ok {
 		return b.unregistered(ctx, id, err)
 	}
@@ -107,36 +105,11 @@ var fileFailures = map[string]smol.Code{
 	"not a directory":           smol.CodeInvalid,
 }
 
-// sourceError says that what was to be uploaded could not be read, or is not what was announced.
-func sourceError(id, path string, err error) error {
-	e := &smol.Error{Code: smol.CodeUnknown, Message: "reading what is to be written: " + err.Error(), Err: err}
-	var own *uploadError
-	if errors.As(err, &own) {
-		e.Code, e.Message, e.Err = smol.CodeInvalid, own.message, own.cause
+// describeFile gives an error of a body the operation that it stopped.
+func describeFile(err error, op, id, path string) error {
+	err = rest.Describe(err, op, id)
+	if e, ok := err.(*smol.Error); ok {
+		e.Path = path
 	}
-	e.Op, e.Machine, e.Path = "write file", id, path
-	return e
+	return err
 }
-
-func tooLarge(size int64) string {
-	return fmt.Sprintf("file of %d bytes is too large for one upload, which carries %d", size, int64(maxUpload))
-}
-
-// download is the body of a download whose errors are those of the library.
-type download struct {
-	ctx  context.Context // that of the call, which bounds the body too
-	req  *rest.Request
-	body io.ReadCloser
-}
-
-// Read reads the file; what breaks off is an error and never an end.
-func (d *download) Read(p []byte) (int, error) {
-	n, err := d.body.Read(p)
-	if err != nil && err != io.EOF {
-		err = d.req.Broken(d.ctx, err)
-	}
-	return n, err
-}
-
-// Close ends the download.
-func (d *download) Close() error { return d.body.Close() }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/smol-machines/smol-go/internal/rest"
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -19,17 +20,17 @@ func resolveDir(field, dir string) (string, error) {
 	if err == nil {
 		var info fs.FileInfo
 		if info, err = os.Stat(real); err == nil && !info.IsDir() {
-			return "", invalid(field, "%s is no directory; mount the one it lies in", dir)
+			return "", rest.Invalid(field, "%s is no directory; mount the one it lies in", dir)
 		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", invalid(field, "%s does not exist on this host", dir)
+		return "", rest.Invalid(field, "%s does not exist on this host", dir)
 	case err != nil:
 		return "", &smol.Error{Code: smol.CodeInvalid, Message: field + " cannot be used: " + err.Error(), Err: err}
 	}
 	// The path that links lead to was not checked with the spec.
-	return real, checkText(field, real)
+	return real, rest.CheckText(field, real)
 }
 
 // wirePorts translates published ports and picks a free one of the host for each that asks for it: the service takes no zero. Between
@@ -39,13 +40,13 @@ func wirePorts(ctx context.Context, field string, ports []smol.Port) ([]localwir
 	for i, p := range ports {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if p.Guest < 1 || p.Guest > 65535 {
-			return nil, invalid(at+".Guest", "is %d; allowed is 1 to 65535", p.Guest)
+			return nil, rest.Invalid(at+".Guest", "is %d; allowed is 1 to 65535", p.Guest)
 		}
 		if p.Host < 0 || p.Host > 65535 {
-			return nil, invalid(at+".Host", "is %d; allowed is 1 to 65535, or 0 for a free one", p.Host)
+			return nil, rest.Invalid(at+".Host", "is %d; allowed is 1 to 65535, or 0 for a free one", p.Host)
 		}
 		if p.Host != 0 && taken[p.Host] {
-			return nil, invalid(at+".Host", "is %d, as that of another port", p.Host)
+			return nil, rest.Invalid(at+".Host", "is %d, as that of another port", p.Host)
 		}
 		taken[p.Host] = true
 	}

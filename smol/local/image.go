@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/smol-machines/smol-go/internal/rest"
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -22,14 +23,14 @@ func (b *Backend) PullImage(ctx context.Context, id, image string) (*smol.Image,
 		return nil, err
 	}
 	if image == "" {
-		return nil, describe(invalid("image", "is empty"), op, id)
+		return nil, rest.Describe(rest.Invalid("image", "is empty"), op, id)
 	}
-	if err := checkText("image", image); err != nil {
-		return nil, describe(err, op, id)
+	if err := rest.CheckText("image", image); err != nil {
+		return nil, rest.Describe(err, op, id)
 	}
 	var pulled struct{ Image *localwire.ImageInfo }
 	err = b.send(ctx, r, &localwire.PullImageRequest{Image: image}, &pulled)
-	switch _, late := answer(err, http.StatusRequestTimeout); {
+	switch _, late := rest.Answer(err, http.StatusRequestTimeout); {
 	case late:
 		return b.awaitImage(ctx, id, image, err)
 	case err != nil:

@@ -32,19 +32,19 @@ func (b *Backend) Start(ctx context.Context, id string, opts *smol.StartOptions)
 	var body localwire.StartMachineRequest
 	if opts != nil {
 		if (opts.RegistryUser == "") != (opts.RegistryPassword == "") {
-			return nil, describe(invalid("StartOptions.RegistryUser", "and RegistryPassword go together"), op, id)
+			return nil, rest.Describe(rest.Invalid("StartOptions.RegistryUser", "and RegistryPassword go together"), op, id)
 		}
 		if opts.RegistryUser != "" {
 			body.RegistryAuth = &localwire.RegistryAuth{Username: opts.RegistryUser, Password: opts.RegistryPassword}
 		}
 		if opts.Branchable {
 			if r.Query, err = b.branchableQuery(ctx); err != nil {
-				return nil, describe(err, op, id)
+				return nil, rest.Describe(err, op, id)
 			}
 		}
 	}
 	info, err := b.machine(ctx, r, &body)
-	if e, ok := answer(err, http.StatusInternalServerError); lost(err) || ok && strings.Contains(e.Message, "already starting or running this VM") {
+	if e, ok := rest.Answer(err, http.StatusInternalServerError); rest.Lost(err) || ok && strings.Contains(e.Message, "already starting or running this VM") {
 		return b.adopt(ctx, op, id, err)
 	}
 	return info, err
@@ -100,7 +100,7 @@ func (b *Backend) Stop(ctx context.Context, id string, _ *smol.StopOptions) (*sm
 		return nil, err
 	}
 	info, err := b.machine(ctx, r, nil)
-	if !lost(err) {
+	if !rest.Lost(err) {
 		return info, err
 	}
 	for range settleTries {
@@ -125,7 +125,7 @@ func (b *Backend) Delete(ctx context.Context, id string, opts *smol.DeleteOption
 		r.Query = "cascade=true"
 	}
 	err = b.delete(ctx, r)
-	if e, ok := answer(err, http.StatusInternalServerError); ok && strings.Contains(e.Message, "(pid unknown) is still alive") {
+	if e, ok := rest.Answer(err, http.StatusInternalServerError); ok && strings.Contains(e.Message, "(pid unknown) is still alive") {
 		// A start that was cut off left it running behind the service's back. The service has refused and removed nothing.
 		if _, err := b.adopt(ctx, "delete", id, e); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (b *Backend) Delete(ctx context.Context, id string, opts *smol.DeleteOption
 
 func (b *Backend) delete(ctx context.Context, r *rest.Request) error {
 	err := b.send(ctx, r, nil, nil)
-	if !lost(err) {
+	if !rest.Lost(err) {
 		return err
 	}
 	_, look := b.Inspect(ctx, r.Machine)

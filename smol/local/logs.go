@@ -44,7 +44,7 @@ func (b *Backend) logs(ctx context.Context, id string, o smol.LogOptions, yield 
 		return false, err
 	}
 	if o.Tail > maxTail {
-		return false, describe(invalid("LogOptions.Tail", "is %d; at most %d are allowed", o.Tail, maxTail), r.Op, id)
+		return false, rest.Describe(rest.Invalid("LogOptions.Tail", "is %d; at most %d are allowed", o.Tail, maxTail), r.Op, id)
 	}
 	r.Query, r.Accept = logQuery(o), "text/event-stream"
 	resp, err := b.openLogs(ctx, r)
@@ -54,7 +54,7 @@ func (b *Backend) logs(ctx context.Context, id string, o smol.LogOptions, yield 
 	defer func() { _ = resp.Body.Close() }()
 	for ev, err := range sse.Events(resp.Body, nil) {
 		if err != nil {
-			return false, broken(ctx, r, err)
+			return false, r.Cut(ctx, err)
 		}
 		if left = !yield(ev.Data, nil); left {
 			return true, nil
@@ -95,14 +95,14 @@ func (b *Backend) openLogs(ctx context.Context, r *rest.Request) (*http.Response
 		if err == nil {
 			return resp, nil
 		}
-		if e, ok := answer(err, http.StatusConflict); ok && strings.Contains(e.Message, "log followers") {
+		if e, ok := rest.Answer(err, http.StatusConflict); ok && strings.Contains(e.Message, "log followers") {
 			if pause(ctx, wait/2+rand.N(wait/2+1)) == nil {
 				continue
 			}
 			return nil, r.Broken(ctx, err)
 		}
 		err = explain(err)
-		if e, ok := answer(err, http.StatusNotFound); ok && noLogsYet(e.Message) {
+		if e, ok := rest.Answer(err, http.StatusNotFound); ok && noLogsYet(e.Message) {
 			e.Code, e.Hint = smol.CodeConflict, "start it first"
 			if runtime.GOOS == "windows" {
 				e.Hint = "on Windows the console is not kept"

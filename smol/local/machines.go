@@ -41,7 +41,7 @@ func (b *Backend) List(ctx context.Context, labels map[string]string) iter.Seq2[
 func (b *Backend) list(ctx context.Context, labels map[string]string) (*localwire.MachineList, error) {
 	const op = "list"
 	if len(labels) > 0 {
-		return nil, describe(unsupported("ListOptions.Labels", "labels", "list all and compare the names"), op, "")
+		return nil, rest.Describe(unsupported("ListOptions.Labels", "labels", "list all and compare the names"), op, "")
 	}
 	var list struct {
 		Machines *[]localwire.MachineInfo `json:"machines"`

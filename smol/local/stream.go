@@ -55,7 +55,7 @@ type execStream struct {
 // check looks at the command as it was given, so that its error names what the caller knows.
 func (s *execStream) check(req *smol.ExecRequest) error {
 	_, err := wireExec(req)
-	return describe(err, "stream", s.id)
+	return rest.Describe(err, "stream", s.id)
 }
 
 // run runs req. With shell set, a failure to find sh is errNoShell.
@@ -66,9 +66,9 @@ func (s *execStream) run(ctx context.Context, req *smol.ExecRequest, shell bool)
 	}
 	body, err := wireExec(req)
 	if err != nil {
-		return describe(err, r.Op, s.id)
+		return rest.Describe(err, r.Op, s.id)
 	}
-	if err := attach(r, body); err != nil {
+	if err := r.Attach(body, maxBody); err != nil {
 		return err
 	}
 	r.Accept = "text/event-stream"
@@ -79,13 +79,13 @@ func (s *execStream) run(ctx context.Context, req *smol.ExecRequest, shell bool)
 	defer func() { _ = resp.Body.Close() }()
 	for ev, err := range sse.Events(resp.Body, &sse.Options{MaxEvent: maxStreamEvent}) {
 		if err != nil {
-			return broken(ctx, r, err)
+			return r.Cut(ctx, err)
 		}
 		if done, err := s.event(r, ev, shell); done || err != nil {
 			return err
 		}
 	}
-	return broken(ctx, r, io.ErrUnexpectedEOF)
+	return r.Cut(ctx, io.ErrUnexpectedEOF)
 }
 
 // event passes one event on and reports whether it was the last. Events that are not known are skipped.
@@ -100,18 +100,17 @@ func (s *execStream) event(r *rest.Request, ev sse.Event, shell bool) (done bool
 		s.left = !s.yield(smol.Event{Stream: ev.Type, Text: ev.Data}, nil)
 		return s.left, nil
 	case "exit":
-		var exit struct{ ExitCode *int }
-		if err := json.Unmarshal([]byte(ev.Data), &exit); err != nil || exit.ExitCode == nil {
-			return true, &smol.Error{Op: r.Op, Machine: r.Machine, Code: smol.CodeUnknown, Message: "the stream ended without an exit code", Err: err}
+		exit, err := r.Exit(ev.Data)
+		if err == nil {
+			s.left = !s.yield(exit, nil)
 		}
-		s.left = !s.yield(smol.Event{Exited: true, ExitCode: *exit.ExitCode}, nil)
-		return true, nil
+		return true, err
 	case "error":
 		e := &smol.Error{Op: r.Op, Machine: r.Machine, Code: smol.CodeInternal, Message: streamError(ev.Data)}
 		if shell && first && strings.Contains(e.Message, "failed to spawn") && strings.Contains(e.Message, "os error 2)") {
 			return true, errNoShell
 		}
-		interpret(e)
+		rest.Interpret(e, meanings)
 		return true, e
 	}
 	return false, nil
@@ -132,17 +131,4 @@ func streamError(data string) string {
 		text = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\n`, "\n").Replace(inner)
 	}
 	return strings.TrimSpace(text)
-}
-
-// broken is the error of a stream that ended before its last event.
-func broken(ctx context.Context, r *rest.Request, err error) error {
-	err = r.Broken(ctx, err)
-	if e, ok := err.(*smol.Error); ok {
-		e.Message = "the stream was cut before its end"
-		if e.Err == sse.ErrTooLong {
-			e.Code, e.Message = smol.CodeUnknown, ""
-		}
-		e.Hint = "what was running may still run"
-	}
-	return err
 }
