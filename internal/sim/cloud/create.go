@@ -1,0 +1,235 @@
+package cloud
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/smol-machines/smol-go/internal/sim/serde"
+)
+
+type sourceType string
+
+// Variants are what a machine can be made of.
+func (sourceType) Variants() []string { return []string{"image", "smolmachine"} }
+
+type machineSource struct {
+	Type      sourceType `serde:"type"`
+	Reference string     `serde:"reference"`
+	Arch      *string    `serde:"arch"`
+}
+
+type durability string
+
+// Variants are how safe a disk is.
+func (durability) Variants() []string { return []string{"full", "deferred"} }
+
+type machineResources struct {
+	CPUs       *uint32     `serde:"cpus"`
+	MemoryMB   *uint32     `serde:"memoryMb"`
+	DiskGB     *uint64     `serde:"diskGb"`
+	Durability *durability `serde:"diskDurability"`
+}
+
+type networkMode string
+
+// Variants are the modes of a network.
+func (networkMode) Variants() []string { return []string{modeBlocked, modeOpen, modeAllow} }
+
+type machineNetwork struct {
+	Mode  networkMode `serde:"mode"`
+	CIDRs *[]string   `serde:"cidrs"`
+	Hosts *[]string   `serde:"hosts"`
+}
+
+type portSpec struct {
+	Port uint16 `serde:"port"`
+}
+
+type mountSpec struct {
+	Volume    string `serde:"volume"`
+	MountPath string `serde:"mountPath"`
+	ReadOnly  bool   `serde:"readonly,default"`
+}
+
+type remoteMount struct {
+	Source    string `serde:"source"`
+	MountPath string `serde:"mountPath"`
+	ReadOnly  bool   `serde:"readonly,default"`
+}
+
+type cacheDiskRef struct {
+	Cache     string  `serde:"cache"`
+	Version   *uint64 `serde:"version"`
+	MountPath *string `serde:"mountPath"`
+	Slot      bool    `serde:"slot,default"`
+}
+
+type createMachineRequest struct {
+	Source       machineSource      `serde:"source"`
+	Name         *string            `serde:"name"`
+	Resources    *machineResources  `serde:"resources"`
+	Network      *machineNetwork    `serde:"network"`
+	Env          *map[string]string `serde:"env"`
+	Workdir      *string            `serde:"workdir"`
+	Command      *[]string          `serde:"command"`
+	Ports        *[]portSpec        `serde:"ports"`
+	Public       bool               `serde:"public,default"`
+	Mounts       *[]mountSpec       `serde:"mounts"`
+	RemoteMounts *[]remoteMount     `serde:"remoteMounts"`
+	Labels       *map[string]string `serde:"labels"`
+	Credentials  *[]string          `serde:"credentials"`
+	CacheDisk    *cacheDiskRef      `serde:"cacheDisk"`
+	Branchable   bool               `serde:"branchable|forkable,default"`
+	NestedVirt   bool               `serde:"nestedVirt,default"`
+	Ephemeral    bool               `serde:"ephemeral,default"`
+	AutoStop     *uint64            `serde:"autoStopSeconds"`
+	TTL          *uint64            `serde:"ttlSeconds"`
+}
+
+// sourceHint helps who has forgotten it.
+const sourceHint = `; a machine needs a source, such as {"type":"image","reference":"alpine:3.20"} ` +
+	`or {"type":"smolmachine","reference":"tenants/<tenant>/group:v1","arch":"amd64"}`
+
+func (c *call) create() (any, error) {
+	var req createMachineRequest
+	if err := c.decode(&req); err != nil {
+		var f *failure
+		if errors.As(err, &f) && strings.Contains(f.text, "missing field `source`") {
+			f.text += sourceHint
+		}
+		return nil, err
+	}
+	rec, err := c.checkCreate(&req)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.payable(); err != nil {
+		return nil, err
+	}
+	if err := c.fits(&rec.Resources); err != nil {
+		return nil, err
+	}
+	m, err := c.insert(rec)
+	if err != nil {
+		return nil, err
+	}
+	return reply{http.StatusCreated, m.json()}, nil
+}
+
+// checkCreate returns the record that a request leads to.
+func (c *call) checkCreate(req *createMachineRequest) (*record, error) {
+	rec := &record{
+		Account: c.who.account, State: stateStopped, Env: valueOr(req.Env, map[string]string{}), Workdir: req.Workdir,
+		Command: valueOr(req.Command, nil), Public: req.Public, Labels: valueOr(req.Labels, map[string]string{}),
+		Credentials: valueOr(req.Credentials, nil), Branchable: req.Branchable, Ephemeral: req.Ephemeral,
+		AutoStop: valueOr(req.AutoStop, 0), TTL: valueOr(req.TTL, 0), HasAutoStop: req.AutoStop != nil, HasTTL: req.TTL != nil,
+	}
+	if req.NestedVirt && !c.o.NestedVirt {
+		return nil, &failure{http.StatusUnprocessableEntity, "nested_virt_unavailable", "nested virtualization is not offered here"}
+	}
+	var err error
+	if rec.Source, err = c.checkSource(&req.Source); err != nil {
+		return nil, err
+	}
+	if rec.Network, err = c.checkNetwork(req.Network, c.o.DefaultNetwork); err != nil {
+		return nil, err
+	}
+	if rec.Resources, err = checkResources(req.Resources); err != nil {
+		return nil, err
+	}
+	if rec.Ports, err = checkPorts(valueOr(req.Ports, nil)); err != nil {
+		return nil, err
+	}
+	if rec.Labels, err = c.checkLabels(rec.Labels); err != nil {
+		return nil, err
+	}
+	if err := checkEnv(rec.Env); err != nil {
+		return nil, err
+	}
+	if req.Name != nil {
+		rec.Name = *req.Name
+		err = checkName(rec.Name)
+	} else {
+		rec.Name = "machine-" + randomHex(4)
+	}
+	return rec, err
+}
+
+// slot is what a name is kept under.
+func slot(account, name string) string { return account + "\x00" + name }
+
+// insert writes the record of a new machine and makes the machine known, if the name is free and the plan has room.
+func (s *Server) insert(rec *record) (*machine, error) {
+	now := s.now()
+	rec.ID, rec.CreatedAt, rec.UpdatedAt = "mach-"+randomHex(16), now, now
+	if rec.Branchable && rec.Root == "" {
+		rec.Root = rec.ID
+	}
+	rec.Meter.disk(now, &rec.Resources)
+	rec.note(s, "info", "machine created")
+	release, err := s.reserve(rec)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.Save(rec); err != nil {
+		release()
+		return nil, err
+	}
+	m := s.newMachine(rec)
+	s.add(m)
+	return m, nil
+}
+
+// add makes a machine known.
+func (s *Server) add(m *machine) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.machines[m.id] = m
+	s.order = append(s.order, m)
+	s.names[slot(m.account, m.rec.Name)] = m.id
+	s.making[m.account]--
+}
+
+// reserve takes the name and a place in the plan until release is called or the machine added.
+func (s *Server) reserve(rec *record) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := slot(rec.Account, rec.Name)
+	if _, taken := s.names[key]; taken {
+		return nil, conflict("machine name '%s' is already in use", rec.Name)
+	}
+	held, running := s.census(rec.Account)
+	if err := s.quota(held, running); err != nil {
+		return nil, err
+	}
+	s.seq++
+	rec.Seq = s.seq
+	s.names[key] = ""
+	s.making[rec.Account]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.names, key)
+		s.making[rec.Account]--
+	}, nil
+}
+
+// labelFilter is a label that a machine must have.
+type labelFilter struct{ key, value string }
+
+// filters are the labels that machines in a list must have.
+func (c *call) filters() ([]labelFilter, error) {
+	if c.o.Old.NoLabelFilter {
+		return nil, nil
+	}
+	var list []labelFilter
+	for _, f := range c.r.URL.Query()["label"] {
+		key, value, ok := strings.Cut(f, "=")
+		if !ok || key == "" {
+			return nil, unprocessable("invalid label filter %s: it has the form key=value", serde.Quote(f))
+		}
+		list = append(list, labelFilter{key, value})
+	}
+	return list, nil
+}
