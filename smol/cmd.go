@@ -42,6 +42,7 @@ type Cmd struct {
 
 	machine *Machine
 	merge   bool // Stderr goes where Stdout goes, in the machine
+	quiet   bool // nobody looks at the output before the end
 	mu      sync.Mutex
 	run     *run // nil until Start
 	waited  bool
@@ -69,7 +70,7 @@ func (c *Cmd) Output(ctx context.Context) ([]byte, error) {
 		return nil, c.wrap(invalidf("Cmd.Stdout", "is already set; Output collects it"))
 	}
 	var out bytes.Buffer
-	c.Stdout = &out
+	c.Stdout, c.quiet = &out, true
 	err := c.Run(ctx)
 	return c.collected(&out), err
 }
@@ -81,7 +82,7 @@ func (c *Cmd) CombinedOutput(ctx context.Context) ([]byte, error) {
 		return nil, c.wrap(invalidf("Cmd.Stdout or Cmd.Stderr", "is already set; CombinedOutput collects both"))
 	}
 	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
+	c.Stdout, c.Stderr, c.quiet = &out, &out, true
 	err := c.Run(ctx)
 	return c.collected(&out), err
 }

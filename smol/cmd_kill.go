@@ -63,6 +63,7 @@ func (r *run) cancelled() error {
 		if k.err != nil {
 			return fmt.Errorf("%w; the command may still run, since it could not be killed: %w", cause(r.ctx), k.err)
 		}
+		r.m.guest.ack(r.start.ID)
 	}
 	return cause(r.ctx)
 }

@@ -20,7 +20,9 @@ const (
 	// patience is how long a command whose machine does not answer is asked after.
 	patience = 30 * time.Second
 	// idleLeast and idleMost bound the time between two polls that do not wait in the machine.
-	idleLeast, idleMost = 50 * time.Millisecond, 2 * time.Second
+	idleLeast, idleMost = 100 * time.Millisecond, 2 * time.Second
+	// newsEvery is how often a command that writes all the time is asked for news.
+	newsEvery = 100 * time.Millisecond
 	// starts is how often a command is sent at most. Sending it again does not run it again.
 	starts = 3
 )
@@ -32,13 +34,15 @@ func (r *run) begin() (*guest.Reply, error) {
 	r.start.Ack = acks
 	for try := 1; ; try++ {
 		left := false
-		reply, err := r.m.ask(r.ctx, limit.Ordinary, &question{user: r.user, check: r.m.prepare, sending: func() { left = true; r.leave() },
+		reply, err := r.m.ask(r.ctx, limit.Ordinary, &question{
+			user: r.user, check: r.m.prepare, sending: func() { left = true; r.leave() },
 			build: func(crowded bool) request {
 				r.start.Bases = r.m.bases()
 				r.start.View = r.view(startWait(r.patient, crowded))
 				argv, files, err := r.start.Command()
 				return request{argv, files, r.start.View, r.nameField(err)}
-			}})
+			},
+		})
 		if err == nil {
 			return reply, nil
 		}
@@ -94,7 +98,7 @@ func (r *run) leave() {
 // view asks for the output that is still wanted.
 func (r *run) view(wait time.Duration) guest.View {
 	v := guest.View{
-		Stdout: r.out.next, Stderr: r.err.next, Wait: wait, News: r.out.streams() || r.err.streams(), Budget: budget,
+		Stdout: r.out.next, Stderr: r.err.next, Wait: wait, News: !r.quiet && (r.out.streams() || r.err.streams()), Budget: budget,
 	}
 	if r.noBulk {
 		v.Budget = bulklessBudget
@@ -125,6 +129,12 @@ func (r *run) poll(more bool) (*guest.Reply, error) {
 
 func (r *run) pollOnce(more bool) (*guest.Reply, error) {
 	class, wait := limit.Ordinary, longWait
+	if !more {
+		if err := sleep(r.ctx, newsEvery-time.Since(r.polled)); err != nil {
+			return nil, err
+		}
+	}
+	r.polled = time.Now()
 	switch {
 	case more:
 		wait = 0

@@ -24,6 +24,7 @@ type run struct {
 	user    string
 	stdin   io.Reader
 	input   *stage // what stdin held, in the machine
+	quiet   bool   // nobody looks at the output before the end
 	patient bool   // nobody is told when the command has begun, so its start may wait for its end
 
 	out, err    *sink
@@ -33,7 +34,8 @@ type run struct {
 	buffer      []byte // for output that comes in bulk
 	plain       bool   // the command went over the fleet's own wire
 	begun, done chan struct{}
-	idle        *pause // between polls while others need the places
+	idle        *pause    // between polls while others need the places
+	polled      time.Time // when news was asked for last
 
 	mu     sync.Mutex
 	sent   bool // the request to start may have left
@@ -48,7 +50,7 @@ type run struct {
 
 func newRun(ctx context.Context, c *Cmd, patient bool) *run {
 	r := &run{
-		m: c.machine, ctx: ctx, args: slices.Clone(c.Args), user: c.User, stdin: c.Stdin, patient: patient,
+		m: c.machine, ctx: ctx, args: slices.Clone(c.Args), user: c.User, stdin: c.Stdin, quiet: c.quiet, patient: patient,
 		out: newSink(c.Stdout), err: newSink(c.Stderr), stdout: c.Stdout, merged: c.merge,
 		begun: make(chan struct{}), done: make(chan struct{}), idle: newPause(idleLeast, idleMost),
 	}
@@ -94,6 +96,7 @@ func (r *run) drive() {
 	stop := context.AfterFunc(r.ctx, r.kill)
 	defer stop()
 	r.result = r.execute()
+	r.buffer = nil
 	if r.ctx.Err() != nil && !r.plain && (!r.known() || r.fellToKill()) {
 		r.result = r.cancelled()
 	}

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/guest"
 )
 
 // CreateOptions are the knobs of [Fleet.Create]. Nil and the zero value wait two minutes for the first command.
@@ -39,6 +41,9 @@ func (f *Fleet) Create(ctx context.Context, spec Spec, opts *CreateOptions) (*Ma
 		opts = &CreateOptions{}
 	}
 	spec = spec.clone()
+	if err := f.storable(&spec); err != nil {
+		return nil, wrapError("create", "", err)
+	}
 	generated := spec.Name == ""
 	if generated {
 		spec.Name = "smol-" + randomHex(6)
@@ -49,6 +54,18 @@ func (f *Fleet) Create(ctx context.Context, spec Spec, opts *CreateOptions) (*Ma
 	}
 	m.guest.env, m.guest.dir = spec.Env, spec.Dir
 	return m.keepIf(ctx, "create", func() error { return m.bringUp(ctx, &spec, opts) })
+}
+
+// storable reports what of the environment cannot be stored in a machine, before there is one.
+func (f *Fleet) storable(spec *Spec) error {
+	if f.traits.KeepsEnv {
+		return nil
+	}
+	_, err := (&guest.Setup{Bases: []string{guest.BaseFallback}, Env: spec.Env, Dir: spec.Dir}).Command()
+	if err != nil {
+		return &Error{Code: CodeInvalid, Message: "Spec.Env or Spec.Dir cannot be stored in the machine: " + err.Error(), Err: err}
+	}
+	return nil
 }
 
 // keepIf returns m if fn succeeds. Otherwise, also when fn panics, it deletes the machine.

@@ -285,6 +285,25 @@ func TestCreateNotReady(t *testing.T) {
 	})
 }
 
+// TestCreateRefusesWhatCannotBeStored: an environment that does not fit is refused before there is a machine.
+func TestCreateRefusesWhatCannotBeStored(t *testing.T) {
+	for name, env := range map[string]map[string]string{
+		"one":  {"A": strings.Repeat("x", 128<<10)},
+		"many": {"A": strings.Repeat("x", 100<<10), "B": strings.Repeat("'", 100<<10), "C": strings.Repeat("x", 100<<10)},
+	} {
+		f := newFake()
+		_, err := smol.NewFleet(f).Create(t.Context(), smol.Spec{Env: env}, nil)
+		if !errors.Is(err, smol.ErrInvalid) || !strings.Contains(err.Error(), "Spec.Env") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		f.wantCalls(t)
+		f.traits.KeepsEnv = true
+		if _, err := smol.NewFleet(f).Create(t.Context(), smol.Spec{Env: env}, nil); err != nil {
+			t.Errorf("%s, on a fleet that keeps it itself: %v", name, err)
+		}
+	}
+}
+
 // TestSpecIsCopied: the caller may go on writing what it gave.
 func TestSpecIsCopied(t *testing.T) {
 	f := newFake()

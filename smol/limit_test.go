@@ -2,7 +2,6 @@ package smol_test
 
 import (
 	"context"
-
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -69,9 +68,9 @@ func TestLimitIsPerEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cmds []*smol.Cmd
 		for range 2 {
-			f, m := newFakeMachine()
+			f, _ := newFakeMachine()
 			f.traits.MaxInFlight = 1
-			m = smol.NewFleet(f).Machine("web")
+			m := smol.NewFleet(f).Machine("web")
 			f.command = sleeps(3 * time.Second)
 			cmds = append(cmds, m.Command("prog"))
 		}

@@ -15,6 +15,14 @@ func newPause(least, most time.Duration) *pause { return &pause{next: least, mos
 func (p *pause) wait(ctx context.Context) error {
 	d := p.next*3/4 + rand.N(p.next/2)
 	p.next = min(p.next*3/2, p.most)
+	return sleep(ctx, d)
+}
+
+// sleep waits for so long, or returns the cause of ctx if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -57,6 +57,7 @@ func (f *Fleet) RunOnce(ctx context.Context, spec Spec, argv []string, opts *Run
 		}
 	}()
 	c.machine = m
+	c.quiet = c.Stdout == nil && c.Stderr == nil
 	var stdout, stderr bytes.Buffer
 	if c.Stdout == nil {
 		c.Stdout = &stdout

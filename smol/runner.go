@@ -37,8 +37,8 @@ func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*gue
 	var reply *guest.Reply
 	err := m.inPlace(ctx, class, func(ctx context.Context, id string) error {
 		req := q.build(m.crowded())
-		if req.err != nil {
-			return req.err
+		if err := req.err; err != nil {
+			return &Error{Code: CodeInvalid, Message: plainText(err), Err: err}
 		}
 		for _, f := range req.files {
 			if err := m.placeFile(ctx, id, f); err != nil {
@@ -48,7 +48,7 @@ func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*gue
 		if q.sending != nil {
 			q.sending()
 		}
-		res, err := m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.argv, User: q.user, Timeout: req.view.Wait + execMargin})
+		res, err := m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.argv, User: q.user, Timeout: m.fleet.execTimeout(req.view.Wait)})
 		if err != nil {
 			return shellError(err)
 		}
@@ -62,6 +62,14 @@ func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*gue
 		return nil, m.confirmNoShell(ctx, err)
 	}
 	return reply, nil
+}
+
+// execTimeout is the limit for a command of ours that waits so long in the machine.
+func (f *Fleet) execTimeout(wait time.Duration) time.Duration {
+	if limit := f.traits.MaxExec; limit > 0 {
+		return min(wait+execMargin, limit)
+	}
+	return wait + execMargin
 }
 
 // placeFile puts a small file of ours into the machine, within the place that the caller holds.
@@ -138,7 +146,7 @@ func (m *Machine) probe(ctx context.Context) error {
 	word := "ready-" + randomHex(8)
 	var res *ExecResult
 	err := m.inPlace(ctx, limit.Short, func(ctx context.Context, id string) (err error) {
-		res, err = m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: []string{"sh", "-c", "echo " + word}, Timeout: execMargin})
+		res, err = m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: []string{"sh", "-c", "echo " + word}, Timeout: m.fleet.execTimeout(0)})
 		return shellError(err)
 	}, nil)
 	if err != nil || string(res.Stdout) == word+"\n" {

@@ -174,6 +174,28 @@ func TestSimStreams(t *testing.T) {
 	})
 }
 
+// TestSimChattyOutputIsCheap: output that nobody looks at before the end costs no calls while it comes.
+func TestSimChattyOutputIsCheap(t *testing.T) {
+	l, _, m := simMachine(t, smol.Spec{Image: "busybox"})
+	l.ForgetRequests()
+	out, err := m.Shell("for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done").Output(t.Context())
+	if err != nil || string(out) != "1\n2\n3\n4\n5\n6\n7\n8\n9\n" {
+		t.Errorf("got %q and %v", out, err)
+	}
+	if n := execs(l); n != 1 {
+		t.Errorf("%d execs, want 1", n)
+	}
+}
+
+func TestSimUserIsRefused(t *testing.T) {
+	_, _, m := simMachine(t, smol.Spec{Image: "busybox"})
+	c := m.Command("id")
+	c.User = "nobody"
+	if err := c.Run(t.Context()); !errors.Is(err, errors.ErrUnsupported) || c.State != nil {
+		t.Errorf("got %v, want errors.ErrUnsupported", err)
+	}
+}
+
 // gone fails unless the process with the pid is gone from the machine, or goes within ten seconds.
 func gone(t *testing.T, m *smol.Machine, pid string) {
 	t.Helper()

@@ -80,9 +80,9 @@ func TestBootingIsWaitedFor(t *testing.T) {
 // TestStateIsAskedOnceForMany: calls that come together share the question, and a later one asks again.
 func TestStateIsAskedOnceForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, m := newFakeMachine()
+		f, _ := newFakeMachine()
 		f.traits.MaxInFlight = 0
-		m = smol.NewFleet(f).Machine("web")
+		m := smol.NewFleet(f).Machine("web")
 		f.before = func(_ context.Context, call string) error {
 			if strings.HasPrefix(call, "inspect") {
 				time.Sleep(time.Second)

@@ -263,7 +263,8 @@ func TestRegistry(t *testing.T) {
 }
 
 func TestProcessIsOne(t *testing.T) {
-	if limit.Process() != limit.Process() {
+	first, second := limit.Process(), limit.Process()
+	if first != second {
 		t.Error("two registries in one process")
 	}
 }
