@@ -48,7 +48,10 @@ type Start struct {
 	ID string
 	// Bases are the candidates for the base, best first.
 	Bases []string
-	// Argv is the command, Env is added to its environment as NAME=value, over what was stored in the machine. The command
+	// Argv is the command. Its output goes to files: a command that opens /dev/stdout or /dev/stderr anew without appending
+	// truncates what it wrote before, as it would every file.
+	//
+	// Env is added to its environment as NAME=value, over what was stored in the machine. The command
 	// further finds SMOL_JOB=ID in its environment.
 	Argv, Env []string
 	// Dir is the working directory. Empty: the stored one, else that of the exec. A command whose directory cannot be entered

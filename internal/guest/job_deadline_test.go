@@ -79,6 +79,34 @@ func (m *machine) hide(program string) {
 	}
 }
 
+// Not every sleep knows fractions of a second: what we wait for then takes whole ones.
+func TestSleepWithoutFractions(t *testing.T) {
+	onShells(t, []string{"dash", "bash"}, func(t *testing.T, m *machine) {
+		if out := m.sh(`cp /usr/bin/sleep /workspace/sleep
+			printf '#!/bin/sh\ncase $1 in *.*) echo >>/workspace/refused; exit 1; esac\nexec /workspace/sleep "$@"\n' >/workspace/whole
+			chmod +x /workspace/whole; mount --bind /workspace/whole /usr/bin/sleep; sleep 0.1 || echo refused`); out != "refused" {
+			t.Fatalf("sleep cannot be replaced: %s", out)
+		}
+		m.run(m.job("sh", "-c", "exit 3"), guest.Exited, 3)
+		s := m.job("sh", "-c", "echo go; sleep 600")
+		s.Timeout = 1500 * time.Millisecond
+		r := m.run(s, guest.TimedOut, 124)
+		if took := r.Ended - r.Started; took < s.Timeout {
+			t.Errorf("ended after %v of %v", took, s.Timeout)
+		}
+		s = m.job("sh", "-c", "echo go; sleep 600")
+		m.background(s)
+		if r := m.poll(s.ID, snapshot(300*time.Millisecond)); r.State != guest.Running {
+			t.Errorf("%+v", r)
+		}
+		m.want(m.signal(s.ID, "KILL"), guest.Signaled, 137)
+		m.quiet()
+		if n := strings.Count(m.sh("cat /workspace/refused; echo"), "\n"); n > 50 {
+			t.Errorf("a sleep was tried %d times", n)
+		}
+	})
+}
+
 // The shell of busybox has its own setsid, whatever the file system says.
 func TestWithoutSetsid(t *testing.T) {
 	onShells(t, []string{"dash", "bash"}, func(t *testing.T, m *machine) {

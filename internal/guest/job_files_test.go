@@ -92,26 +92,33 @@ func TestFullDisk(t *testing.T) {
 func TestAck(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
 		read, runs, gone := m.job("true"), m.job("sh", "-c", "echo go; exec sleep 600"), m.job("true")
+		lost := m.job("sh", "-c", "echo go; exec sleep 600")
+		m.background(lost)
+		m.sh("kill -9 " + m.keepers(lost))
+		m.lost(lost)
 		m.run(read, guest.Exited, 0)
 		m.background(runs)
 		m.signal(gone.ID, "KILL")
-		m.sh("echo precious >/workspace/precious.out; mkdir -p /workspace/x; : >/workspace/.smol/other.out")
+		m.sh(`echo precious >/workspace/precious.out; cd /workspace/.smol; : >other.out
+			read -r now _ </proc/uptime; echo $now >starts.job; echo $((${now%.*}-20)).00 >never-started.job`)
 		next := m.job("true")
-		next.Ack = []string{read.ID, runs.ID, gone.ID, "never-was"}
+		next.Ack = []string{read.ID, runs.ID, gone.ID, lost.ID, "never-was", "starts", "never-started"}
 		m.run(next, guest.Exited, 0)
 		m.eventually("the removal", func() bool { return !strings.Contains(m.files(), read.ID+".") })
-		for _, s := range []*guest.Start{read, gone} {
-			if r, err := m.tryPoll(s.ID, whole); !errors.Is(err, guest.ErrNoJob) {
-				t.Errorf("%+v, %v", r, err)
-			}
+		for _, s := range []*guest.Start{read, gone, lost} {
+			m.eventually("the end of "+s.ID, func() bool { // a poll may meet the removal
+				_, err := m.tryPoll(s.ID, whole)
+				return errors.Is(err, guest.ErrNoJob)
+			})
 		}
 		if r := m.poll(runs.ID, guest.View{}); r.State != guest.Running {
 			t.Errorf("%+v", r)
 		}
-		if got := m.files(); !strings.Contains(got, "other.out") || strings.Contains(got, gone.ID+".") {
+		if got := m.files(); !strings.Contains(got, "other.out") || !strings.Contains(got, "starts.job") || strings.Contains(got, "never-started") {
 			t.Errorf("left: %q", got)
 		}
 		m.signal(runs.ID, "KILL")
+		m.signal(lost.ID, "KILL")
 	})
 }
 

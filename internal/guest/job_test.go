@@ -57,6 +57,8 @@ func TestStreamsApart(t *testing.T) {
 			{"printf o; printf long-err >&2", "o", "long-err"},
 			{"printf long-out; printf e >&2", "long-out", "e"},
 			{`printf '\0\1\377\n\n\r\0'`, "\x00\x01\xff\n\n\r\x00", ""},
+			// Opening it anew truncates, as it does with every file; nothing else is lost.
+			{"echo a longer line; echo again >/dev/stdout; echo more", "again\nmore\n", ""},
 			{`printf '==> x <==\n' >&2; printf 'smol1 exited 0 0 0 0 0 /x\n'`, "smol1 exited 0 0 0 0 0 /x\n", "==> x <==\n"},
 		} {
 			r := m.run(m.job("sh", "-c", row.script), guest.Exited, 0)

@@ -16,66 +16,68 @@ import (
 
 var bases = []string{guest.BaseWorkspace, guest.BaseFallback}
 
+var refusedStarts = []struct {
+	name   string
+	change func(*guest.Start)
+	want   string
+}{
+	{"no id", func(s *guest.Start) { s.ID = "" }, "id: empty"},
+	{"id up", func(s *guest.Start) { s.ID = ".." }, `id: ".."; an id has only`},
+	{"id path", func(s *guest.Start) { s.ID = "a/b" }, `id: "a/b"; an id has only`},
+	{"id long", func(s *guest.Start) { s.ID = strings.Repeat("a", 129) }, "id: 129 bytes; an id has at most 128"},
+	{"id NUL", func(s *guest.Start) { s.ID = "a\x00" }, `id: "a\x00"; an id`},
+	{"id blank", func(s *guest.Start) { s.ID = "a b" }, `id: "a b"; an id`},
+	{"id newline", func(s *guest.Start) { s.ID = "a\n" }, `id: "a\n"; an id`},
+	{"id glob", func(s *guest.Start) { s.ID = "*" }, `id: "*"; an id`},
+	{"id letter", func(s *guest.Start) { s.ID = "é" }, `id: "é"; an id`},
+	{"no base", func(s *guest.Start) { s.Bases = nil }, "bases: 0 directories"},
+	{"base relative", func(s *guest.Start) { s.Bases = []string{"a"} }, `bases: "a"; a base is an absolute path`},
+	{"base up", func(s *guest.Start) { s.Bases = []string{"/a/../b"} }, `bases: "/a/../b"; a base`},
+	{"base blank", func(s *guest.Start) { s.Bases = []string{"/a b"} }, `bases: "/a b"; a base`},
+	{"base root", func(s *guest.Start) { s.Bases = []string{"/"} }, `bases: "/"; a base`},
+	{"no argv", func(s *guest.Start) { s.Argv = nil }, "argv: empty"},
+	{"no program", func(s *guest.Start) { s.Argv = []string{""} }, "argument 0: empty"},
+	{"argument NUL", func(s *guest.Start) { s.Argv = []string{"a", "b", "c\x00"} }, "argument 2: not UTF-8 text without NUL"},
+	{"argument bytes", func(s *guest.Start) { s.Argv = []string{"a", "\xff"} }, "argument 1: not UTF-8 text without NUL"},
+	{
+		"argument long", func(s *guest.Start) { s.Argv = []string{"a", "b", "c", strings.Repeat("x", 200_000)} },
+		"argument 3: 200000 bytes; a Linux argument is at most 131071: put it into a file",
+	},
+	{
+		"script bytes", func(s *guest.Start) { s.Argv = []string{"sh", "-c", strings.Repeat("x", 200_000) + "\xff"} },
+		"argument 2: not UTF-8 text without NUL",
+	},
+	{
+		"not a script", func(s *guest.Start) { s.Argv = []string{"sh", strings.Repeat("x", 200_000)} },
+		"argument 1: 200000 bytes",
+	},
+	{"env bare", func(s *guest.Start) { s.Env = []string{"FOO"} }, `env: "FOO"; an entry is NAME=value`},
+	{"env empty", func(s *guest.Start) { s.Env = []string{"=x"} }, "env: a name is empty"},
+	{"env digit", func(s *guest.Start) { s.Env = []string{"1A=x"} }, `env: "1A"; a name has only`},
+	{"env dash", func(s *guest.Start) { s.Env = []string{"A-B=x"} }, `env: "A-B"; a name has only`},
+	{"env newline", func(s *guest.Start) { s.Env = []string{"A\n=x"} }, `env: "A\n"; a name has only`},
+	{"env long", func(s *guest.Start) { s.Env = []string{strings.Repeat("A", 257) + "=x"} }, "env: a name of 257 bytes; at most 256"},
+	{"env mark", func(s *guest.Start) { s.Env = []string{"SMOL_JOB=x"} }, "env: SMOL_JOB is how the runner knows"},
+	{"env NUL", func(s *guest.Start) { s.Env = []string{"FOO=a\x00b"} }, "env FOO: not UTF-8 text without NUL"},
+	{"env bytes", func(s *guest.Start) { s.Env = []string{"FOO=\xff"} }, "env FOO: not UTF-8 text without NUL"},
+	{"env value long", func(s *guest.Start) { s.Env = []string{"FOO=" + strings.Repeat("x", guest.MaxArg)} }, "env FOO: 131075 bytes; a Linux argument"},
+	{"dir NUL", func(s *guest.Start) { s.Dir = "/\x00" }, "dir: not UTF-8 text without NUL"},
+	{"dir bytes", func(s *guest.Start) { s.Dir = "/\xff" }, "dir: not UTF-8 text without NUL"},
+	{"dir long", func(s *guest.Start) { s.Dir = strings.Repeat("d", 4096) }, "dir: 4096 bytes; a path has at most 4095"},
+	{"stdin relative", func(s *guest.Start) { s.Stdin = "in" }, `stdin: "in"; it must be an absolute path`},
+	{"stdin bytes", func(s *guest.Start) { s.Stdin = "/\xff" }, "stdin: not UTF-8 text without NUL"},
+	{"timeout", func(s *guest.Start) { s.Timeout = -1 }, "timeout: -1ns; it must be from 0 to"},
+	{"timeout huge", func(s *guest.Start) { s.Timeout = math.MaxInt64 }, "timeout: 2562047h47m16.854775807s; it must be"},
+	{"wait", func(s *guest.Start) { s.View.Wait = -1 }, "wait: -1ns"},
+	{"budget", func(s *guest.Start) { s.View.Budget = -1 }, "budget: -1 bytes"},
+	{"budget huge", func(s *guest.Start) { s.View.Budget = math.MaxInt64 }, "budget: 9223372036854775807 bytes"},
+	{"offset", func(s *guest.Start) { s.View.Stdout = -1 }, "offset: negative"},
+	{"ack path", func(s *guest.Start) { s.Ack = []string{"ok", "../x"} }, `ack: "../x"; an id has only`},
+	{"acks", func(s *guest.Start) { s.Ack = make([]string, 65) }, "ack: 65 ids"},
+}
+
 func TestStartRefuses(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		change func(*guest.Start)
-		want   string
-	}{
-		{"no id", func(s *guest.Start) { s.ID = "" }, "id: empty"},
-		{"id up", func(s *guest.Start) { s.ID = ".." }, `id: ".."; an id has only`},
-		{"id path", func(s *guest.Start) { s.ID = "a/b" }, `id: "a/b"; an id has only`},
-		{"id long", func(s *guest.Start) { s.ID = strings.Repeat("a", 129) }, "id: 129 bytes; an id has at most 128"},
-		{"id NUL", func(s *guest.Start) { s.ID = "a\x00" }, `id: "a\x00"; an id`},
-		{"id blank", func(s *guest.Start) { s.ID = "a b" }, `id: "a b"; an id`},
-		{"id newline", func(s *guest.Start) { s.ID = "a\n" }, `id: "a\n"; an id`},
-		{"id glob", func(s *guest.Start) { s.ID = "*" }, `id: "*"; an id`},
-		{"id letter", func(s *guest.Start) { s.ID = "é" }, `id: "é"; an id`},
-		{"no base", func(s *guest.Start) { s.Bases = nil }, "bases: 0 directories"},
-		{"base relative", func(s *guest.Start) { s.Bases = []string{"a"} }, `bases: "a"; a base is an absolute path`},
-		{"base up", func(s *guest.Start) { s.Bases = []string{"/a/../b"} }, `bases: "/a/../b"; a base`},
-		{"base blank", func(s *guest.Start) { s.Bases = []string{"/a b"} }, `bases: "/a b"; a base`},
-		{"base root", func(s *guest.Start) { s.Bases = []string{"/"} }, `bases: "/"; a base`},
-		{"no argv", func(s *guest.Start) { s.Argv = nil }, "argv: empty"},
-		{"no program", func(s *guest.Start) { s.Argv = []string{""} }, "argument 0: empty"},
-		{"argument NUL", func(s *guest.Start) { s.Argv = []string{"a", "b", "c\x00"} }, "argument 2: not UTF-8 text without NUL"},
-		{"argument bytes", func(s *guest.Start) { s.Argv = []string{"a", "\xff"} }, "argument 1: not UTF-8 text without NUL"},
-		{
-			"argument long", func(s *guest.Start) { s.Argv = []string{"a", "b", "c", strings.Repeat("x", 200_000)} },
-			"argument 3: 200000 bytes; a Linux argument is at most 131071: put it into a file",
-		},
-		{
-			"script bytes", func(s *guest.Start) { s.Argv = []string{"sh", "-c", strings.Repeat("x", 200_000) + "\xff"} },
-			"argument 2: not UTF-8 text without NUL",
-		},
-		{
-			"not a script", func(s *guest.Start) { s.Argv = []string{"sh", strings.Repeat("x", 200_000)} },
-			"argument 1: 200000 bytes",
-		},
-		{"env bare", func(s *guest.Start) { s.Env = []string{"FOO"} }, `env: "FOO"; an entry is NAME=value`},
-		{"env empty", func(s *guest.Start) { s.Env = []string{"=x"} }, "env: a name is empty"},
-		{"env digit", func(s *guest.Start) { s.Env = []string{"1A=x"} }, `env: "1A"; a name has only`},
-		{"env dash", func(s *guest.Start) { s.Env = []string{"A-B=x"} }, `env: "A-B"; a name has only`},
-		{"env newline", func(s *guest.Start) { s.Env = []string{"A\n=x"} }, `env: "A\n"; a name has only`},
-		{"env long", func(s *guest.Start) { s.Env = []string{strings.Repeat("A", 257) + "=x"} }, "env: a name of 257 bytes; at most 256"},
-		{"env mark", func(s *guest.Start) { s.Env = []string{"SMOL_JOB=x"} }, "env: SMOL_JOB is how the runner knows"},
-		{"env NUL", func(s *guest.Start) { s.Env = []string{"FOO=a\x00b"} }, "env FOO: not UTF-8 text without NUL"},
-		{"env bytes", func(s *guest.Start) { s.Env = []string{"FOO=\xff"} }, "env FOO: not UTF-8 text without NUL"},
-		{"env value long", func(s *guest.Start) { s.Env = []string{"FOO=" + strings.Repeat("x", guest.MaxArg)} }, "env FOO: 131075 bytes; a Linux argument"},
-		{"dir NUL", func(s *guest.Start) { s.Dir = "/\x00" }, "dir: not UTF-8 text without NUL"},
-		{"dir bytes", func(s *guest.Start) { s.Dir = "/\xff" }, "dir: not UTF-8 text without NUL"},
-		{"dir long", func(s *guest.Start) { s.Dir = strings.Repeat("d", 4096) }, "dir: 4096 bytes; a path has at most 4095"},
-		{"stdin relative", func(s *guest.Start) { s.Stdin = "in" }, `stdin: "in"; it must be an absolute path`},
-		{"stdin bytes", func(s *guest.Start) { s.Stdin = "/\xff" }, "stdin: not UTF-8 text without NUL"},
-		{"timeout", func(s *guest.Start) { s.Timeout = -1 }, "timeout: -1ns; it must be from 0 to"},
-		{"timeout huge", func(s *guest.Start) { s.Timeout = math.MaxInt64 }, "timeout: 2562047h47m16.854775807s; it must be"},
-		{"wait", func(s *guest.Start) { s.View.Wait = -1 }, "wait: -1ns"},
-		{"budget", func(s *guest.Start) { s.View.Budget = -1 }, "budget: -1 bytes"},
-		{"budget huge", func(s *guest.Start) { s.View.Budget = math.MaxInt64 }, "budget: 9223372036854775807 bytes"},
-		{"offset", func(s *guest.Start) { s.View.Stdout = -1 }, "offset: negative"},
-		{"ack path", func(s *guest.Start) { s.Ack = []string{"ok", "../x"} }, `ack: "../x"; an id has only`},
-		{"acks", func(s *guest.Start) { s.Ack = make([]string, 65) }, "ack: 65 ids"},
-	} {
+	for _, row := range refusedStarts {
 		t.Run(row.name, func(t *testing.T) {
 			s := &guest.Start{ID: "job-1", Bases: bases, Argv: []string{"true"}}
 			row.change(s)

@@ -74,17 +74,18 @@ clean() {
   done
   [ ! "$_jrm" ] || rm -f $_jrm
 }
-# drop JOB AGE
+# drop JOB AGE, in seconds since the end. One without a keeper may be just starting.
 drop() {
   _jf=$1
   [ -e $_jf.job ] || return
-  if ended; then
-    _jn=$((${_jup%.*}-${_jb%.*}))
-    [ $_jn -ge $2 ] || [ $_jn -lt 0 ] || return
-  else
+  if ! ended; then
     look
-    [ "$_jkp" ] && ! holds $_jkp || return
+    holds $_jkp && return
+    [ "$_jkp" ] || set -- $1 10
+    _jb=${_ja:-0}
   fi
+  _jn=$((${_jup%.*}-${_jb%.*}))
+  [ $_jn -ge $2 ] || [ $_jn -lt 0 ] || return
   _jrm="$_jrm $_jf.*"
 }
 if [ $_jdl = 0.00 ]; then
