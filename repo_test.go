@@ -140,7 +140,7 @@ func TestImportsHaveTheirPlace(t *testing.T) {
 		inTests bool
 		instead string
 	}{
-		{"testing", []string{"smol/smoltest", "internal/simtest"}, true, "shipped code does not import testing"},
+		{"testing", []string{"smol/smoltest", "internal/simtest", "internal/wiretest"}, true, "shipped code does not import testing"},
 		{"log", nil, false, "log/slog, handed in by the caller"},
 		{"github.com/google/go-cmp/cmp", nil, true, "go-cmp is for tests"},
 		{"go.uber.org/goleak", nil, true, "goleak is for tests"},

@@ -4,267 +4,160 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/smol-machines/smol-go/internal/sim/local"
 	"github.com/smol-machines/smol-go/internal/sim/script"
+	"github.com/smol-machines/smol-go/internal/simtest"
+	"github.com/smol-machines/smol-go/internal/wiretest"
 )
 
-const wireDir = "../../../testdata/wire"
+var wireSuite = wiretest.Suite{Dir: "../../../testdata/wire", Least: 250, New: newWireService}
 
 // TestWire replays the transcripts of the contract over a raw socket, without this project's client and without net/http's.
-func TestWire(t *testing.T) {
-	facts, err := wireFacts(wireDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(facts) < 100 {
-		t.Fatalf("only %d transcripts in %s", len(facts), wireDir)
-	}
-	deviations, _ := wireList(t, "deviations.txt")
-	for _, f := range facts {
-		if system := f.system(); system != runtime.GOOS && system != "" {
-			t.Logf("%s is a fact of %s", f.name, system)
-			continue
-		}
-		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
-			err := replay(t, f)
-			switch reason := deviations[f.name]; {
-			case err != nil && reason == "":
-				t.Error(err)
-			case err == nil && reason != "":
-				t.Errorf("the stand-in follows the contract here; strike it from deviations.txt (%s)", reason)
-			case reason != "":
-				t.Logf("known deviation: %s: %v", reason, err)
-			}
-		})
-	}
-	for name := range deviations {
-		if !slices.ContainsFunc(facts, func(f *wireFact) bool { return f.name == name }) {
-			t.Errorf("deviations.txt: there is no %s", name)
-		}
-	}
-}
+func TestWire(t *testing.T) { wireSuite.Replay(t) }
 
-// wireRun is one transcript being replayed.
-type wireRun struct {
-	t      *testing.T
+// TestWireSections holds that every section of the contract has a transcript or a reason for having none.
+func TestWireSections(t *testing.T) { wireSuite.Sections(t) }
+
+// wireService is the server of one transcript.
+type wireService struct {
+	*wiretest.Run
 	opts   local.Options
 	server *local.Server
 	done   chan error
 	socket string
-	tmp    string
-	vars   map[string]string
 	trace  map[string]bool
-	open   []*wireStream
 }
 
-// replay returns in what the server differs from the transcript.
-func replay(t *testing.T, f *wireFact) error {
-	dir, err := os.MkdirTemp("", "wire") // a short path: it holds a socket
+func newWireService(r *wiretest.Run) wiretest.Service {
+	return &wireService{
+		Run: r, socket: filepath.Join(r.Dir, "s"), trace: map[string]bool{},
+		opts: local.Options{DataDir: filepath.Join(r.Dir, "data"), Supervisor: -1, Guest: script.New(nil)},
+	}
+}
+
+func (s *wireService) Start() error {
+	server, err := local.New(&s.opts)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		t.Fatal(err)
+	l, err := net.Listen("unix", s.socket)
+	if err != nil {
+		return errors.Join(err, server.Close())
 	}
-	r := &wireRun{
-		t: t, socket: filepath.Join(dir, "s"), tmp: filepath.Join(dir, "tmp"), trace: map[string]bool{},
-		opts: local.Options{DataDir: filepath.Join(dir, "data"), Supervisor: -1},
-	}
-	if err := os.Mkdir(r.tmp, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r.vars = map[string]string{"tmp": r.tmp}
-	for _, d := range f.directives {
-		r.directive(d)
-	}
-	if r.opts.Guest == nil {
-		r.opts.Guest = script.New(nil)
-	}
-	r.start()
-	t.Cleanup(r.stop)
-	for _, s := range f.steps {
-		if err := r.step(s); err != nil {
-			return fmt.Errorf("section %d, %s: %w", s.section, strings.SplitN(s.text, "\n", 2)[0], err)
-		}
-	}
+	s.server, s.done = server, make(chan error, 1)
+	clear(s.trace) // the next server counts anew, and here in the same process
+	go func() { s.done <- server.Serve(l) }()
 	return nil
 }
 
-func (r *wireRun) start() {
-	s, err := local.New(&r.opts)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	l, err := net.Listen("unix", r.socket)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.server, r.done = s, make(chan error, 1)
-	clear(r.trace) // the next server counts anew, and here in the same process
-	go func() { r.done <- s.Serve(l) }()
+func (s *wireService) Stop() {
+	s.server.KillAll()
+	s.server.Close()
+	<-s.done
 }
 
-func (r *wireRun) stop() {
-	r.hangUp()
-	r.server.KillAll()
-	r.server.Close()
-	<-r.done
-}
+func (s *wireService) Dial() (net.Conn, error) { return net.Dial("unix", s.socket) }
 
-// hangUp closes the connections that are open.
-func (r *wireRun) hangUp() {
-	for _, s := range r.open {
-		s.Close()
-	}
-	r.open = nil
-}
+func (*wireService) Headers() [][2]string { return nil }
 
-func (r *wireRun) step(s wireStep) error {
-	text, err := wireExpand(s.text, r.vars)
-	if err != nil {
-		return err
-	}
-	switch s.kind {
-	case "setup":
-		return r.setUp(text)
-	case "do":
-		return r.act(strings.Fields(text))
-	case "more":
-		return r.more(strings.TrimSuffix(text, "\n"))
-	case "abandon":
-		return r.abandon(text)
-	}
-	for range s.times {
-		if err := r.exchange(s, text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setUp sends METHOD PATH [JSON], which must be 200.
-func (r *wireRun) setUp(line string) error {
-	parts := strings.SplitN(line, " ", 3)
-	text := parts[0] + " " + parts[1] + " HTTP/1.1\n\n"
-	if len(parts) == 3 {
-		text = parts[0] + " " + parts[1] + " HTTP/1.1\ncontent-type: application/json\n\n" + parts[2]
-	}
-	return r.exchange(wireStep{kind: "request", reply: wireReply{status: "200"}}, text)
-}
-
-// more reads on from the stream opened last, until its body since the beginning matches.
-func (r *wireRun) more(pattern string) error {
-	if len(r.open) == 0 {
-		return errors.New("nothing is open")
-	}
-	re, err := wireRegexp(pattern, true)
-	if err != nil {
-		return err
-	}
-	return r.open[len(r.open)-1].until(re)
-}
-
-// abandon sends a request and hangs up.
-func (r *wireRun) abandon(text string) error {
-	c, err := wireDial(r.socket)
-	if err != nil {
-		return err
-	}
-	_, raw := wireRequest(text)
-	_, err = c.Write(raw)
-	return errors.Join(err, c.Close())
-}
-
-func (r *wireRun) exchange(s wireStep, text string) error {
-	method, raw := wireRequest(text)
-	c, err := wireDial(r.socket)
-	if err != nil {
-		return err
-	}
-	keep := false
-	defer func() {
-		if !keep {
-			c.Close()
-		}
-	}()
-	c.send(raw)
-	a, err := c.head()
-	if err != nil {
-		return err
-	}
-	body, err := a.reader(c, method)
-	if err != nil {
-		return err
-	}
-	if err := r.checkHead(method, s.reply, a); err != nil {
-		all, _ := io.ReadAll(io.LimitReader(body, 2000))
-		return fmt.Errorf("%w\nbody %s", err, wireClip(string(all)))
-	}
-	want, err := wireExpand(s.reply.body, r.vars)
-	if err != nil {
-		return err
-	}
-	if s.kind == "open" {
-		keep = true
-		r.open = append(r.open, &wireStream{wireConn: c, body: body})
-		return r.more(want)
-	}
-	var all bytes.Buffer
-	if _, err := all.ReadFrom(body); err != nil {
-		return fmt.Errorf("read the body: %w", err)
-	}
-	if !s.reply.checkBody {
+// Check wants a trace id of its own and the vary header in every reply but one to OPTIONS.
+func (s *wireService) Check(method string, a *wiretest.Answer) error {
+	if method == "OPTIONS" {
 		return nil
 	}
-	if strings.HasPrefix(strings.Join(a.headers["content-type"], ""), "application/json") && method != "HEAD" {
-		return wireMatchJSON(want, all.String())
+	id := a.Header("x-trace-id")
+	if s.trace[id] {
+		return fmt.Errorf("the trace id %s comes twice", id)
 	}
-	return wireMatch(want, all.String())
+	s.trace[id] = true
+	if len(id) == 16 && id[8:] != fmt.Sprintf("%08x", os.Getpid()) {
+		return fmt.Errorf("the trace id %s does not end in the process id", id)
+	}
+	return errors.Join(a.Match("x-trace-id", "{{hex16}}"), a.Match("vary", "{{text}}"))
 }
 
-// checkHead compares status and headers. Every reply but one to OPTIONS has a trace id of its own and the vary header.
-func (r *wireRun) checkHead(method string, want wireReply, a *wireAnswer) error {
-	if a.status != want.status {
-		return fmt.Errorf("status %s, want %s", a.status, want.status)
-	}
-	headers := want.headers
-	if method != "OPTIONS" {
-		headers = append(slices.Clone(headers), [2]string{"x-trace-id", "{{hex16}}"}, [2]string{"vary", "{{text}}"})
-		if id := strings.Join(a.headers["x-trace-id"], " "); r.trace[id] {
-			return fmt.Errorf("the trace id %s comes twice", id)
-		} else if r.trace[id] = true; len(id) == 16 && id[8:] != fmt.Sprintf("%08x", os.Getpid()) {
-			return fmt.Errorf("the trace id %s does not end in the process id", id)
-		}
-	}
-	for _, h := range headers {
-		if name, ok := strings.CutPrefix(h[0], "!"); ok {
-			if got, there := a.headers[name]; there {
-				return fmt.Errorf("there is a header %s: %s", name, got)
-			}
-			continue
-		}
-		got, there := a.headers[h[0]]
-		if !there || len(got) != 1 {
-			return fmt.Errorf("header %s is %q", h[0], got)
-		}
-		pattern, err := wireExpand(h[1], r.vars)
-		if err != nil {
-			return err
-		}
-		if err := wireMatch(pattern, got[0]); err != nil {
-			return fmt.Errorf("header %s: %w", h[0], err)
-		}
+func (s *wireService) Directive(d []string) error {
+	switch {
+	case d[0] == "version" && len(d) == 2:
+		s.opts.Version = d[1]
+	case d[0] == "guest" && len(d) == 2 && d[1] == "sandbox":
+		s.opts.Guest = simtest.Sandbox(s.TB)
+	case d[0] == "option" && len(d) == 3:
+		return wiretest.SetOption(&s.opts, d[1], d[2])
+	default:
+		return wiretest.ErrUnknown
 	}
 	return nil
+}
+
+func (s *wireService) Act(words []string) error {
+	switch verb := words[0]; {
+	case verb == "restart" && len(words) == 1:
+		s.server.Close()
+		<-s.done
+		return s.Start()
+	case verb == "crash" && len(words) == 1:
+		s.server.KillAll()
+		return nil
+	case verb == "record" && len(words) == 2:
+		return s.server.AddRecord(words[1], "")
+	case verb == "await" && len(words) == 3:
+		return s.Await("/api/v1/machines/"+words[1], `{"state":"`+words[2]+`","...":"..."}`)
+	case verb == "await-logs" && len(words) == 2:
+		return s.Await("/api/v1/machines/"+words[1]+"/logs?follow=true", "")
+	default:
+		return s.actOnConsole(words)
+	}
+}
+
+// actOnConsole does the actions on a machine's console.
+func (s *wireService) actOnConsole(words []string) error {
+	switch verb := words[0]; {
+	case verb == "console" && len(words) == 3:
+		return s.write(words[1], words[2], os.O_TRUNC)
+	case verb == "console-append" && len(words) == 3:
+		return s.write(words[1], words[2], os.O_APPEND)
+	case verb == "console-lines" && len(words) == 4:
+		lines, err := strconv.Atoi(words[2])
+		width, err2 := strconv.Atoi(words[3])
+		text := bytes.Repeat([]byte(strings.Repeat("x", width)+"\n"), lines)
+		return errors.Join(err, err2, os.WriteFile(s.console(words[1]), text, 0o600))
+	case verb == "no-console" && len(words) == 3:
+		log, err := os.ReadFile(s.console(words[1]))
+		if err == nil && bytes.Contains(log, []byte(words[2])) {
+			err = fmt.Errorf("the console still has %q", words[2])
+		}
+		return err
+	default:
+		return wiretest.ErrUnknown
+	}
+}
+
+// write writes to a machine's console; \n and \r in the text are what they are in Go.
+func (s *wireService) write(machine, text string, how int) error {
+	f, err := os.OpenFile(s.console(machine), os.O_WRONLY|how, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace(text))
+	return errors.Join(err, f.Close())
+}
+
+// console returns the file with a machine's console (1.5: each machine's directory has a file with its name).
+func (s *wireService) console(machine string) string {
+	names, _ := filepath.Glob(filepath.Join(s.opts.DataDir, "vms", "*", "name"))
+	for _, n := range names {
+		if b, err := os.ReadFile(n); err == nil && string(b) == machine {
+			return filepath.Join(filepath.Dir(n), "console.log")
+		}
+	}
+	s.TB.Fatalf("no directory of machine %s", machine)
+	return ""
 }

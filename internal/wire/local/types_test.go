@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
+	"github.com/smol-machines/smol-go/internal/wiretest"
 )
 
 // A field in which absent, empty and set are three different things must keep them apart in both directions: an allow-list that
@@ -74,7 +75,7 @@ func TestThreeStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameJSON(t, r.json, string(got))
+			wiretest.SameJSON(t, r.json, string(got))
 			back := decodeLike(t, r.value, r.json)
 			if diff := cmp.Diff(r.value, back); diff != "" {
 				t.Errorf("decoded (-sent +decoded):\n%s", diff)
@@ -119,20 +120,6 @@ func decodeLike(t *testing.T, v any, src string) any {
 		t.Fatal(err)
 	}
 	return v
-}
-
-func sameJSON(t *testing.T, want, got string) {
-	t.Helper()
-	var w, g any
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatalf("%s: %v", want, err)
-	}
-	if err := json.Unmarshal([]byte(got), &g); err != nil {
-		t.Fatalf("%s: %v", got, err)
-	}
-	if diff := cmp.Diff(w, g); diff != "" {
-		t.Errorf("JSON (-want +got):\n%s", diff)
-	}
 }
 
 // A server newer than this project sends what this project does not know.
@@ -194,18 +181,6 @@ func TestZeroRequestsSendNoNull(t *testing.T) {
 		localwire.RunRequest{},
 		localwire.PullImageRequest{},
 	} {
-		got, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(got, &fields); err != nil {
-			t.Fatal(err)
-		}
-		for name, value := range fields {
-			if value == nil {
-				t.Errorf("%T sends %q as null: %s", v, name, got)
-			}
-		}
+		wiretest.NoNull(t, v)
 	}
 }

@@ -1,25 +1,26 @@
-package local_test
+package wiretest
 
 import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/tools/txtar"
 )
 
-// wireFact is one transcript of testdata/wire; README.md there describes the form.
-type wireFact struct {
+// fact is one transcript; testdata/wire/README.md describes the form.
+type fact struct {
 	name       string // without .txtar
 	comment    string
 	directives [][]string
-	steps      []wireStep
+	steps      []step
 }
 
 // system is the operating system that the fact holds on, or "".
-func (f *wireFact) system() string {
+func (f *fact) system() string {
 	for _, d := range f.directives {
 		if d[0] == "only" && len(d) == 2 {
 			return d[1]
@@ -28,36 +29,36 @@ func (f *wireFact) system() string {
 	return ""
 }
 
-// wireStep is one thing a transcript does: a set-up line, an action, or a request with the reply that it must get.
-type wireStep struct {
+// step is one thing a transcript does: a set-up line, an action, or a request with the reply that it must get.
+type step struct {
 	kind    string // setup, do, request, open, more, abandon
 	text    string // of setup and do: one line; of a request: what is sent
 	times   int    // of open
-	reply   wireReply
+	reply   reply
 	section int // its place in the file, counted from 1, for messages
 }
 
-// wireReply is what a reply must look like.
-type wireReply struct {
+// reply is what a reply must look like.
+type reply struct {
 	status    string
 	headers   [][2]string // name, pattern; the name is lower case, and begins with "!" if the header must not be there
 	body      string
 	checkBody bool
 }
 
-// wireFacts reads all transcripts.
-func wireFacts(dir string) ([]*wireFact, error) {
+// facts reads all transcripts.
+func facts(dir string) ([]*fact, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, err
 	}
-	var facts []*wireFact
+	var facts []*fact
 	for _, p := range paths {
 		a, err := txtar.ParseFile(p)
 		if err != nil {
 			return nil, err
 		}
-		f, err := parseWireFact(a)
+		f, err := parseFact(a)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p, err)
 		}
@@ -67,8 +68,8 @@ func wireFacts(dir string) ([]*wireFact, error) {
 	return facts, nil
 }
 
-func parseWireFact(a *txtar.Archive) (*wireFact, error) {
-	f := &wireFact{}
+func parseFact(a *txtar.Archive) (*fact, error) {
+	f := &fact{}
 	for line := range strings.Lines(string(a.Comment)) {
 		line = strings.TrimSpace(line)
 		if prose, ok := strings.CutPrefix(line, "#"); ok {
@@ -84,13 +85,13 @@ func parseWireFact(a *txtar.Archive) (*wireFact, error) {
 		case "setup", "do":
 			for line := range strings.Lines(string(data)) {
 				if line = strings.TrimSpace(line); line != "" {
-					f.steps = append(f.steps, wireStep{kind: kind, text: line, section: i + 1})
+					f.steps = append(f.steps, step{kind: kind, text: line, section: i + 1})
 				}
 			}
 		case "more", "abandon":
-			f.steps = append(f.steps, wireStep{kind: kind, text: string(data), section: i + 1})
+			f.steps = append(f.steps, step{kind: kind, text: string(data), section: i + 1})
 		case "request", "open":
-			s := wireStep{kind: kind, text: string(data), times: 1, section: i + 1}
+			s := step{kind: kind, text: string(data), times: 1, section: i + 1}
 			if count != "" {
 				n, err := strconv.Atoi(count)
 				if err != nil {
@@ -101,7 +102,7 @@ func parseWireFact(a *txtar.Archive) (*wireFact, error) {
 			if i++; i == len(a.Files) || a.Files[i].Name != "reply" {
 				return nil, fmt.Errorf("section %d: a request without a reply", i)
 			}
-			reply, err := parseWireReply(a.Files[i].Data)
+			reply, err := parseReply(a.Files[i].Data)
 			if err != nil {
 				return nil, fmt.Errorf("section %d: %w", i+1, err)
 			}
@@ -114,9 +115,9 @@ func parseWireFact(a *txtar.Archive) (*wireFact, error) {
 	return f, nil
 }
 
-func parseWireReply(data []byte) (wireReply, error) {
+func parseReply(data []byte) (reply, error) {
 	head, body, hasBody := bytes.Cut(data, []byte("\n\n"))
-	r := wireReply{body: strings.TrimSuffix(string(body), "\n"), checkBody: hasBody}
+	r := reply{body: strings.TrimSuffix(string(body), "\n"), checkBody: hasBody}
 	for i, line := range strings.Split(strings.TrimSuffix(string(head), "\n"), "\n") {
 		if i == 0 {
 			status, ok := strings.CutPrefix(line, "HTTP/1.1 ")
@@ -135,18 +136,30 @@ func parseWireReply(data []byte) (wireReply, error) {
 	return r, nil
 }
 
-// wireRequest turns the text of a request into what is sent: line ends, Host and Content-Length are added where they are not written.
-func wireRequest(text string) (method string, raw []byte) {
+// request turns the text of a request into what is sent. Line ends, Host, Content-Length and the service's own headers are added where they are
+// not written; the line "!NAME" keeps the header NAME from being added.
+func request(text string, added [][2]string) (method string, raw []byte) {
 	head, body, hasBody := strings.Cut(text, "\n\n")
-	head = strings.TrimSuffix(head, "\n")
 	body = strings.TrimSuffix(body, "\n")
-	lower := strings.ToLower(head)
-	lines := strings.Split(head, "\n")
-	if !strings.Contains(lower, "\nhost:") {
-		lines = append(lines, "host: localhost")
+	var lines []string
+	written := map[string]bool{}
+	for i, line := range strings.Split(strings.TrimSuffix(head, "\n"), "\n") {
+		name, isNot := strings.CutPrefix(line, "!")
+		if i > 0 {
+			name, _, _ = strings.Cut(name, ":")
+			written[strings.ToLower(name)] = true
+		}
+		if i == 0 || !isNot {
+			lines = append(lines, line)
+		}
 	}
-	if hasBody && !strings.Contains(lower, "\ncontent-length:") && !strings.Contains(lower, "\ntransfer-encoding:") && !strings.Contains(lower, "\nupgrade:") {
-		lines = append(lines, "content-length: "+strconv.Itoa(len(body)))
+	if hasBody && !written["transfer-encoding"] && !written["upgrade"] {
+		added = append(slices.Clone(added), [2]string{"content-length", strconv.Itoa(len(body))})
+	}
+	for _, h := range append([][2]string{{"host", "localhost"}}, added...) {
+		if !written[h[0]] {
+			lines = append(lines, h[0]+": "+h[1])
+		}
 	}
 	method, _, _ = strings.Cut(head, " ")
 	return method, []byte(strings.Join(lines, "\r\n") + "\r\n\r\n" + body)

@@ -1,4 +1,4 @@
-package local_test
+package wiretest
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// wirePatterns are the placeholders of replies.
-var wirePatterns = map[string]string{
+// patterns are the placeholders of replies.
+var patterns = map[string]string{
 	"any":    `[^\n]*`,
 	"text":   `[^\n]+`,
 	"all":    `(?s:.*)`,
@@ -22,13 +22,13 @@ var wirePatterns = map[string]string{
 	"hex16":  `[0-9a-f]{16}`,
 }
 
-var wirePlaceholder = regexp.MustCompile(`\{\{([a-z]+[0-9]*)(?::([^{}]*))?\}\}`)
+var placeholder = regexp.MustCompile(`\{\{([a-z]+[0-9]*)(?::([^{}]*))?\}\}`)
 
-// wireExpand replaces the placeholders that stand for one text: those in vars, {{repeat:N:TEXT}} and {{hex:DIGITS}}. Others stay.
-func wireExpand(text string, vars map[string]string) (string, error) {
+// expand replaces the placeholders that stand for one text: those in vars, {{repeat:N:TEXT}} and {{hex:DIGITS}}. Others stay.
+func expand(text string, vars map[string]string) (string, error) {
 	var bad error
-	out := wirePlaceholder.ReplaceAllStringFunc(text, func(p string) string {
-		m := wirePlaceholder.FindStringSubmatch(p)
+	out := placeholder.ReplaceAllStringFunc(text, func(p string) string {
+		m := placeholder.FindStringSubmatch(p)
 		if v, ok := vars[m[1]]; ok && m[2] == "" {
 			return v
 		}
@@ -52,8 +52,8 @@ func wireExpand(text string, vars map[string]string) (string, error) {
 	return out, bad
 }
 
-// wireLatin makes a rune of each byte: regular expressions know no bytes.
-func wireLatin(s string) string {
+// latin makes a rune of each byte: regular expressions know no bytes.
+func latin(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := range len(s) {
@@ -62,18 +62,18 @@ func wireLatin(s string) string {
 	return b.String()
 }
 
-// wireRegexp compiles a pattern for texts that went through wireLatin; with prefix it need match the beginning only.
-func wireRegexp(pattern string, prefix bool) (*regexp.Regexp, error) {
-	pattern = wireLatin(pattern)
+// compile compiles a pattern for texts that went through latin; with prefix it need match the beginning only.
+func compile(pattern string, prefix bool) (*regexp.Regexp, error) {
+	pattern = latin(pattern)
 	var b strings.Builder
 	b.WriteString(`\A`)
 	for {
-		at := wirePlaceholder.FindStringSubmatchIndex(pattern)
+		at := placeholder.FindStringSubmatchIndex(pattern)
 		if at == nil {
 			break
 		}
 		name := pattern[at[2]:at[3]]
-		exp, ok := wirePatterns[name]
+		exp, ok := patterns[name]
 		if !ok {
 			return nil, fmt.Errorf("there is no placeholder {{%s}}", name)
 		}
@@ -87,46 +87,46 @@ func wireRegexp(pattern string, prefix bool) (*regexp.Regexp, error) {
 	return regexp.Compile(b.String())
 }
 
-// wireMatch compares text with a pattern.
-func wireMatch(pattern, text string) error {
+// match compares text with a pattern.
+func match(pattern, text string) error {
 	const tail = 64 << 10
 	if strings.HasPrefix(pattern, "{{all}}") && len(text) > tail {
 		text = text[len(text)-tail:] // expressions are slow on megabytes, and what stands for anything may be shorter
 	}
-	re, err := wireRegexp(pattern, false)
+	re, err := compile(pattern, false)
 	if err != nil {
 		return err
 	}
-	if !re.MatchString(wireLatin(text)) {
-		return fmt.Errorf("got  %s\nwant %s", wireClip(text), wireClip(pattern))
+	if !re.MatchString(latin(text)) {
+		return fmt.Errorf("got  %s\nwant %s", clip(text), clip(pattern))
 	}
 	return nil
 }
 
-func wireClip(s string) string {
+func clip(s string) string {
 	if len(s) > 2000 {
 		return fmt.Sprintf("%q… (%d bytes)", s[:2000], len(s))
 	}
 	return strconv.Quote(s)
 }
 
-// wireMatchJSON compares a JSON body with a JSON pattern.
-func wireMatchJSON(pattern, body string) error {
-	want, err := wireDecode(pattern)
+// matchJSON compares a JSON body with a JSON pattern.
+func matchJSON(pattern, body string) error {
+	want, err := decode(pattern)
 	if err != nil {
 		return fmt.Errorf("the transcript's JSON: %w", err)
 	}
-	got, err := wireDecode(body)
+	got, err := decode(body)
 	if err != nil {
-		return fmt.Errorf("got %s: %w", wireClip(body), err)
+		return fmt.Errorf("got %s: %w", clip(body), err)
 	}
-	if err := wireMatchValue("$", want, got); err != nil {
-		return fmt.Errorf("%w\nin %s", err, wireClip(body))
+	if err := matchValue("$", want, got); err != nil {
+		return fmt.Errorf("%w\nin %s", err, clip(body))
 	}
 	return nil
 }
 
-func wireDecode(s string) (any, error) {
+func decode(s string) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(s)))
 	dec.UseNumber()
 	var v any
@@ -139,35 +139,35 @@ func wireDecode(s string) (any, error) {
 	return v, nil
 }
 
-func wireMatchValue(path string, want, got any) error {
+func matchValue(path string, want, got any) error {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
 		if !ok {
 			return fmt.Errorf("%s is %v, want an object", path, got)
 		}
-		return wireMatchObject(path, w, g)
+		return matchObject(path, w, g)
 	case []any:
 		g, ok := got.([]any)
 		if !ok || len(g) != len(w) {
 			return fmt.Errorf("%s is %v, want %d elements", path, got, len(w))
 		}
 		for i := range w {
-			if err := wireMatchValue(fmt.Sprintf("%s[%d]", path, i), w[i], g[i]); err != nil {
+			if err := matchValue(fmt.Sprintf("%s[%d]", path, i), w[i], g[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	case string:
 		if n, ok := got.(json.Number); ok && (w == "{{int}}" || w == "{{number}}") {
-			return wireMatch(w, n.String())
+			return match(w, n.String())
 		}
 		g, ok := got.(string)
 		if !ok {
 			return fmt.Errorf("%s is %v, want a string", path, got)
 		}
 		// A string of JSON is no line: there {{any}} and {{text}} take newlines, too.
-		if err := wireMatch(strings.NewReplacer("{{any}}", "{{all}}", "{{text}}", "{{some}}").Replace(w), g); err != nil {
+		if err := match(strings.NewReplacer("{{any}}", "{{all}}", "{{text}}", "{{some}}").Replace(w), g); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		return nil
@@ -179,8 +179,8 @@ func wireMatchValue(path string, want, got any) error {
 	}
 }
 
-// wireMatchObject knows the members that are not members: "name?" is optional, "..." allows others, and the value {{absent}} wants none.
-func wireMatchObject(path string, want, got map[string]any) error {
+// matchObject knows the members that are not members: "name?" is optional, "..." allows others, and the value {{absent}} wants none.
+func matchObject(path string, want, got map[string]any) error {
 	known := map[string]bool{}
 	for name, w := range want {
 		if name == "..." {
@@ -198,7 +198,7 @@ func wireMatchObject(path string, want, got map[string]any) error {
 		case !ok:
 			return fmt.Errorf("%s.%s is missing", path, plain)
 		default:
-			if err := wireMatchValue(path+"."+plain, w, g); err != nil {
+			if err := matchValue(path+"."+plain, w, g); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package local_test
+package wiretest
 
 import (
 	"bufio"
@@ -12,40 +12,45 @@ import (
 	"time"
 )
 
-// wireDeadline bounds one exchange.
-const wireDeadline = 60 * time.Second
+// deadline bounds one exchange, and one wait for a state.
+const deadline = 60 * time.Second
 
-// wireConn is a raw connection: bytes are written, bytes are read, and only the framing of the reply is understood.
-type wireConn struct {
+// conn is a raw connection: bytes are written, bytes are read, and only the framing of the reply is understood.
+type conn struct {
 	net.Conn
 	br *bufio.Reader
 }
 
-// wireAnswer is a reply as it came.
-type wireAnswer struct {
-	status  string
-	headers map[string][]string // names in lower case
+// Answer is the head of a reply as it came.
+type Answer struct {
+	// Status is its three digits.
+	Status string
+	// Headers are by name in lower case, with all their values.
+	Headers map[string][]string
 }
 
-func wireDial(socket string) (*wireConn, error) {
-	c, err := net.Dial("unix", socket)
+// Header returns the values of a header, whose name is in lower case, as one text.
+func (a *Answer) Header(name string) string { return strings.Join(a.Headers[name], " ") }
+
+func dial(s Service) (*conn, error) {
+	c, err := s.Dial()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.SetDeadline(time.Now().Add(wireDeadline)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(deadline)); err != nil {
 		c.Close()
 		return nil, err
 	}
-	return &wireConn{c, bufio.NewReader(c)}, nil
+	return &conn{c, bufio.NewReader(c)}, nil
 }
 
 // send writes in the background: a server may answer before it has read everything, and then stop reading.
-func (c *wireConn) send(raw []byte) {
+func (c *conn) send(raw []byte) {
 	go c.Write(raw)
 }
 
 // head reads the status line and the headers.
-func (c *wireConn) head() (*wireAnswer, error) {
+func (c *conn) head() (*Answer, error) {
 	line, err := c.line()
 	if err != nil {
 		return nil, fmt.Errorf("read the status line: %w", err)
@@ -54,7 +59,7 @@ func (c *wireConn) head() (*wireAnswer, error) {
 	if !ok || len(rest) < 3 {
 		return nil, fmt.Errorf("%q is no status line", line)
 	}
-	a := &wireAnswer{status: rest[:3], headers: map[string][]string{}}
+	a := &Answer{Status: rest[:3], Headers: map[string][]string{}}
 	for {
 		line, err := c.line()
 		if err != nil {
@@ -68,11 +73,11 @@ func (c *wireConn) head() (*wireAnswer, error) {
 			return nil, fmt.Errorf("%q is no header", line)
 		}
 		name = strings.ToLower(name)
-		a.headers[name] = append(a.headers[name], strings.TrimSpace(value))
+		a.Headers[name] = append(a.Headers[name], strings.TrimSpace(value))
 	}
 }
 
-func (c *wireConn) line() (string, error) {
+func (c *conn) line() (string, error) {
 	line, err := c.br.ReadString('\n')
 	if err != nil {
 		return "", err
@@ -85,16 +90,16 @@ func (c *wireConn) line() (string, error) {
 }
 
 // reader returns the body as its framing has it.
-func (a *wireAnswer) reader(c *wireConn, method string) (io.Reader, error) {
+func (a *Answer) reader(c *conn, method string) (io.Reader, error) {
 	switch {
-	case a.status == "101":
+	case a.Status == "101":
 		return c.br, nil
-	case method == "HEAD", a.status == "204", a.status == "304":
+	case method == "HEAD", a.Status == "204", a.Status == "304":
 		return strings.NewReader(""), nil
-	case len(a.headers["transfer-encoding"]) > 0:
-		return &wireChunks{c: c}, nil
-	case len(a.headers["content-length"]) > 0:
-		n, err := strconv.ParseInt(a.headers["content-length"][0], 10, 64)
+	case len(a.Headers["transfer-encoding"]) > 0:
+		return &chunks{c: c}, nil
+	case len(a.Headers["content-length"]) > 0:
+		n, err := strconv.ParseInt(a.Headers["content-length"][0], 10, 64)
 		if err != nil {
 			return nil, err
 		}
@@ -104,14 +109,14 @@ func (a *wireAnswer) reader(c *wireConn, method string) (io.Reader, error) {
 	}
 }
 
-// wireChunks reads a chunked body.
-type wireChunks struct {
-	c    *wireConn
+// chunks reads a chunked body.
+type chunks struct {
+	c    *conn
 	left int64
 	done bool
 }
 
-func (r *wireChunks) Read(p []byte) (int, error) {
+func (r *chunks) Read(p []byte) (int, error) {
 	if r.done {
 		return 0, io.EOF
 	}
@@ -141,21 +146,21 @@ func (r *wireChunks) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wireStream is a reply whose body goes on.
-type wireStream struct {
-	*wireConn
+// stream is a reply whose body goes on.
+type stream struct {
+	*conn
 	body io.Reader
 	got  bytes.Buffer
 }
 
 // until reads until what came since the beginning matches re.
-func (s *wireStream) until(re *regexp.Regexp) error {
+func (s *stream) until(re *regexp.Regexp) error {
 	buf := make([]byte, 4096)
-	for !re.MatchString(wireLatin(s.got.String())) {
+	for !re.MatchString(latin(s.got.String())) {
 		n, err := s.body.Read(buf)
 		s.got.Write(buf[:n])
-		if err != nil && !re.MatchString(wireLatin(s.got.String())) {
-			return fmt.Errorf("got %s: %w, want %s", wireClip(s.got.String()), err, re)
+		if err != nil && !re.MatchString(latin(s.got.String())) {
+			return fmt.Errorf("got %s: %w, want %s", clip(s.got.String()), err, re)
 		}
 	}
 	return nil
