@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 
@@ -54,7 +53,7 @@ func adopt(ctx context.Context, s *state) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newInstance(s, p, id, readConsole(s))
+	m := newInstance(s, p, id)
 	// It listened before the process was opened by its number. If it still answers, the number cannot have become another's
 	// in between.
 	if err := m.hello(ctx); err != nil {
@@ -79,14 +78,4 @@ func peer(c *net.UnixConn) (pid int, err error) {
 		return 0, errors.New("the machine runs in a process namespace that cannot be seen from here")
 	}
 	return int(cred.Pid), nil
-}
-
-func readConsole(s *state) string {
-	f, err := os.Open(s.file(consoleName))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxConsole))
-	return string(text)
 }

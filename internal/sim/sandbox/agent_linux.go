@@ -23,6 +23,7 @@ const (
 // agent is process 1 of a machine.
 type agent struct {
 	bootID   string
+	console  string
 	listener *net.UnixListener
 	ended    chan os.Signal
 	// null is the machine's null device.
@@ -101,7 +102,7 @@ func (a *agent) serve(c *net.UnixConn) {
 	c.SetReadDeadline(time.Time{})
 	switch req.Op {
 	case opHello:
-		writeFrame(c, &reply{BootID: a.bootID, Env: os.Environ()})
+		writeFrame(c, &reply{BootID: a.bootID, Console: a.console, Env: os.Environ()})
 	case opStart:
 		a.start(c, req.Start, &files)
 	case opSignal:

@@ -64,7 +64,6 @@ type booting struct {
 	process *process1
 	// input takes the configuration, report gives the console and the outcome.
 	input, report *os.File
-	console       string
 	err           error
 }
 
@@ -81,7 +80,7 @@ func (k *booting) do(step string, f func() error) {
 		k.err = k.guest.explain(step, err)
 		return
 	}
-	k.console += "[ host       ] " + step + "\n"
+	k.Said += "[ host       ] " + step + "\n"
 }
 
 func (k *booting) prepare(dir string) {
@@ -121,19 +120,16 @@ func (k *booting) follow() {
 	sendErr := json.NewEncoder(k.input).Encode(k.config)
 	k.input.Close()
 	text, err := io.ReadAll(io.LimitReader(k.report, maxConsole))
-	k.console += string(text)
-	if f := k.outcome(); f != nil {
+	if f := outcome(string(text)); f != nil {
 		k.err = k.guest.explain(f.Step, errors.Join(f.err(), sendErr, err))
 	}
 }
 
 // outcome looks at the last line of the report. It returns nil if the machine runs.
-func (k *booting) outcome() *failure {
-	text := strings.TrimSuffix(k.console, "\n")
-	start := strings.LastIndexByte(text, '\n') + 1
-	last := text[start:]
+func outcome(report string) *failure {
+	report = strings.TrimSuffix(report, "\n")
+	last := report[strings.LastIndexByte(report, '\n')+1:]
 	if last == reportReady {
-		k.console = text[:start]
 		return nil
 	}
 	if line, ok := strings.CutPrefix(last, reportFailed); ok {
@@ -147,14 +143,11 @@ func (k *booting) outcome() *failure {
 
 // instance makes sure that the agent answers and is the process that was made.
 func (k *booting) instance(ctx context.Context) (*instance, error) {
-	if err := os.WriteFile(k.state.file(consoleName), []byte(k.console), 0o600); err != nil {
-		return nil, err
-	}
 	dir, err := openState(k.state.path)
 	if err != nil {
 		return nil, err
 	}
-	m := newInstance(dir, k.process, k.BootID, k.console)
+	m := newInstance(dir, k.process, k.BootID)
 	k.process = nil // from here on it is the instance's
 	if err := m.hello(ctx); err != nil {
 		m.Kill()

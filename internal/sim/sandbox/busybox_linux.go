@@ -21,7 +21,7 @@ func (g *Guest) busybox(c *config, k kind) error {
 	if k == kindNoShell {
 		p := program{Source: source, Target: "/bin/cat"} // it does what its name says
 		for _, name := range noShellPrograms {
-			p.HardLinks = append(p.HardLinks, "/bin/"+name)
+			p.Names = append(p.Names, "/bin/"+name)
 		}
 		c.Programs = append(c.Programs, p)
 		return nil
@@ -35,7 +35,7 @@ func (g *Guest) busybox(c *config, k kind) error {
 	}
 	p := program{Source: source, Target: "/bin/busybox"}
 	for _, name := range names {
-		p.SymLinks = append(p.SymLinks, "/bin/"+name)
+		p.Names = append(p.Names, "/bin/"+name)
 	}
 	c.Programs = append(c.Programs, p)
 	return nil

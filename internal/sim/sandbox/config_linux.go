@@ -4,6 +4,8 @@ package sandbox
 type config struct {
 	BootID   string
 	Hostname string
+	// Said is what the console begins with.
+	Said string
 	// Env is the default environment of commands; the agent has it as its own.
 	Env []string
 	// Links are symbolic links to make where nothing is.
@@ -34,6 +36,6 @@ type bind struct {
 // program is a file of the host that the machine gets a copy of.
 type program struct {
 	Source, Target string
-	// HardLinks and SymLinks are further names for it.
-	HardLinks, SymLinks []string
+	// Names are further names for it: hard links, of which hundreds cost no more than their directory entries.
+	Names []string
 }

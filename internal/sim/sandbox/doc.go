@@ -17,9 +17,7 @@
 //
 //	root/        the root directory, kept
 //	workspace/   shown at /workspace, kept
-//	mnt/         an empty mount point
 //	boot_id      the boot identity, new at each start
-//	console      what the machine said while it booted
 //	agent.sock   where the agent listens
 //
 // The socket is reached through a descriptor of the directory (/proc/self/fd/N/agent.sock), so the depth of the directory does not

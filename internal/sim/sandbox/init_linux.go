@@ -21,7 +21,7 @@ func process1Main(bootID string) int {
 	s.run()
 	s.do("open agent", a.open)
 	s.do("close descriptors", a.closeOthers)
-	s.finish(a.null)
+	a.console = s.finish(a.null)
 	if s.failed == nil {
 		a.run()
 	}

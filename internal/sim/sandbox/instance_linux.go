@@ -44,8 +44,8 @@ var (
 )
 
 // newInstance takes over the state and the process.
-func newInstance(s *state, p *process1, bootID, console string) *instance {
-	m := &instance{state: s, process: p, id: bootID, console: console, conns: map[*net.UnixConn]bool{}}
+func newInstance(s *state, p *process1, bootID string) *instance {
+	m := &instance{state: s, process: p, id: bootID, conns: map[*net.UnixConn]bool{}}
 	go m.watch()
 	return m
 }
@@ -222,7 +222,7 @@ func (m *instance) hello(ctx context.Context) error {
 	if r.BootID != m.id {
 		return fmt.Errorf("%s: the machine that answers is %q and not %q", m.state.path, r.BootID, m.id)
 	}
-	m.env = r.Env
+	m.console, m.env = r.Console, r.Env
 	return nil
 }
 

@@ -66,7 +66,9 @@ const (
 type reply struct {
 	Error  *wireError `json:",omitempty"`
 	BootID string     `json:",omitempty"`
-	Env    []string   `json:",omitempty"`
+	// Console is what the machine said while booting.
+	Console string   `json:",omitempty"`
+	Env     []string `json:",omitempty"`
 	// ID is the agent's own number of a command: unlike PID it is never used again.
 	ID  uint64 `json:",omitempty"`
 	PID int    `json:",omitempty"`

@@ -15,7 +15,7 @@ import (
 )
 
 // hostEtc are the parts of the host's /etc that its programs need to find each other.
-var hostEtc = []string{"alternatives", "ca-certificates", "crypto-policies", "ld.so.cache", "localtime", "pki", "ssl"}
+var hostEtc = []string{"alternatives", "crypto-policies", "ld.so.cache", "localtime", "pki", "ssl"}
 
 // plan says how to set up the machine.
 func (g *Guest) plan(b *sim.Boot, bootID string) (*config, error) {
@@ -66,9 +66,6 @@ func hostUserland(c *config) {
 	c.show("/nix/store", "/nix/store") // where a NixOS host has what the links in its /usr and /bin lead to
 	for _, name := range hostEtc {
 		c.show("/etc/"+name, "/etc/"+name)
-	}
-	if _, err := os.Stat("/usr/lib/os-release"); err == nil {
-		c.Links = append(c.Links, link{Path: "/etc/os-release", To: "../usr/lib/os-release"})
 	}
 }
 

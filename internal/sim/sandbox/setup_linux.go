@@ -73,18 +73,19 @@ func (s *setup) run() {
 	s.enter()
 }
 
-// finish reports the outcome, which ends what the parent reads.
-func (s *setup) finish(null int) {
+// finish reports the outcome, which ends what the parent reads, and returns all that was said.
+func (s *setup) finish(null int) string {
 	last := reportReady
 	if s.failed != nil {
 		line, _ := json.Marshal(s.failed)
 		last = reportFailed + string(line)
 	}
-	fmt.Fprintln(&s.console, last)
-	s.console.WriteTo(s.report)
+	console := s.Said + s.console.String()
+	fmt.Fprintln(s.report, console+last)
 	if s.failed == nil {
 		silence(null)
 	}
+	return console
 }
 
 // do runs a step if none has failed so far.
@@ -115,21 +116,21 @@ func (s *setup) say(line string) {
 // symbolic links a guest left in it, stays in the machine.
 func (s *setup) isolate() {
 	s.do("make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") })
-	// Relative, as the working directory is the state directory: it was inherited, and its path may lead through
+	// Onto itself, as only a mount can become the root. Relative, as the working directory is the state directory: it was inherited, and its path may lead through
 	// directories that are closed to the ids of the machine.
-	s.do("bind root", func() error { return unix.Mount("root", "mnt", "", unix.MS_BIND, "") })
+	s.do("bind root", func() error { return unix.Mount(rootName, rootName, "", unix.MS_BIND, "") })
 	s.do("open directories", func() (err error) {
 		for _, d := range []struct {
 			path string
 			fd   *int
-		}{{"/", &s.host}, {".", &s.state}, {"mnt", &s.root}} {
+		}{{"/", &s.host}, {".", &s.state}, {rootName, &s.root}} {
 			if *d.fd, err = unix.Open(d.path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 				return fmt.Errorf("%s: %w", d.path, err)
 			}
 		}
 		return nil
 	})
-	s.do("change root", func() error { return unix.Chroot("mnt") })
+	s.do("change root", func() error { return unix.Chroot(rootName) })
 	s.do("change directory", func() error { return unix.Chdir("/") })
 }
 

@@ -76,7 +76,6 @@ func (s *setup) etc() {
 			writeUnlessThere("/etc/group", "root:x:0:\ndaemon:x:1:\nnogroup:x:65534:\n"),
 			writeUnlessThere("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
 			writeUnlessThere("/etc/resolv.conf", "# There is no way out of this machine.\n"),
-			linkUnlessThere("/proc/mounts", "/etc/mtab"),
 		)
 	})
 }
@@ -97,13 +96,8 @@ func (s *setup) install(p *program) error {
 	if err := replace(p.Target, 0o755, func(w *os.File) error { _, err := io.Copy(w, in); return err }); err != nil {
 		return err
 	}
-	for _, name := range p.HardLinks {
+	for _, name := range p.Names {
 		if err := os.Link(p.Target, name); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	for _, name := range p.SymLinks {
-		if err := os.Symlink(p.Target, name); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}

@@ -18,9 +18,7 @@ import (
 const (
 	rootName      = "root"
 	workspaceName = "workspace"
-	mountName     = "mnt"
 	bootIDName    = "boot_id"
-	consoleName   = "console"
 	socketName    = "agent.sock"
 )
 
@@ -48,7 +46,7 @@ func (s *state) file(name string) string { return filepath.Join(s.path, name) }
 // prepare makes what is missing and gives it to the root of the machine. The directory itself too: it is private, and the set-up
 // starts from it.
 func (s *state) prepare(id *identity, bootID string) error {
-	for _, name := range []string{rootName, workspaceName, mountName} {
+	for _, name := range []string{rootName, workspaceName} {
 		if err := os.Mkdir(s.file(name), 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
@@ -56,7 +54,7 @@ func (s *state) prepare(id *identity, bootID string) error {
 	if err := os.WriteFile(s.file(bootIDName), []byte(bootID+"\n"), 0o644); err != nil {
 		return err
 	}
-	for _, name := range []string{".", rootName, workspaceName, mountName, bootIDName} {
+	for _, name := range []string{".", rootName, workspaceName, bootIDName} {
 		if !id.root {
 			break
 		}
