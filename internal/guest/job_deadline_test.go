@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/guest"
+	"github.com/smol-machines/smol-go/internal/rounds"
 )
 
 // leaves is a command that leaves children in its group, in a session of their own, and without the mark.
@@ -43,6 +44,18 @@ func TestDeadlineThatIsNotReached(t *testing.T) {
 			m.want(m.poll(s.ID, whole), guest.Exited, 137)
 			m.quiet()
 		}
+	})
+}
+
+// A deadline that is over before the command has begun ends it all the same.
+func TestDeadlineAtOnce(t *testing.T) {
+	onEachShell(t, func(t *testing.T, m *machine) {
+		for range rounds.N(5) {
+			s := m.job("sh", "-c", "sleep 601 & sleep 602")
+			s.Timeout = time.Nanosecond
+			m.run(s, guest.TimedOut, 124)
+		}
+		m.quiet()
 	})
 }
 

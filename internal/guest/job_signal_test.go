@@ -33,7 +33,7 @@ func TestInterruptIsNotIgnored(t *testing.T) {
 			}
 		}
 		ignored := m.output("grep SigIgn /proc/self/status; grep SigBlk /proc/self/status")
-		if strings.Trim(ignored, "SigIBlkgn:\t\n0") != "" {
+		if strings.Trim(ignored, "SigIBlkn:\t\n0") != "" {
 			t.Errorf("ignored or blocked: %q", ignored)
 		}
 	})

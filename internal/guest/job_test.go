@@ -13,8 +13,16 @@ func TestExitCodes(t *testing.T) {
 			script string
 			code   int
 		}{
-			{"exit 0", 0}, {"exit 1", 1}, {"exit 77", 77}, {"exit 255", 255}, {"false", 1}, {"exit 143", 143},
-			{"kill -TERM $$", 143}, {"kill -KILL $$", 137}, {"kill -INT $$", 130}, {"kill -SEGV $$", 139},
+			{"exit 0", 0},
+			{"exit 1", 1},
+			{"exit 77", 77},
+			{"exit 255", 255},
+			{"false", 1},
+			{"exit 143", 143},
+			{"kill -TERM $$", 143},
+			{"kill -KILL $$", 137},
+			{"kill -INT $$", 130},
+			{"kill -SEGV $$", 139},
 		} {
 			m.run(m.job("sh", "-c", row.script), guest.Exited, row.code)
 		}

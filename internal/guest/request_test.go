@@ -219,7 +219,11 @@ func TestParseRefuses(t *testing.T) {
 		return argv
 	}
 	for _, argv := range [][]string{
-		nil, {"sh"}, {"sh", "-c", "true"}, {"sh", "-c", "true", guest.Name}, {"sh", "-c", "", guest.Name, "x"},
+		nil,
+		{"sh"},
+		{"sh", "-c", "true"},
+		{"sh", "-c", "true", guest.Name},
+		{"sh", "-c", "", guest.Name, "x"},
 		start[:len(start)-1], append(slices.Clone(start), "x"), start[:4], poll[:5], append(slices.Clone(poll), ""),
 		changed(start, 0, "bash"), changed(start, 1, "-e"), changed(start, 2, start[2]+"\n"), changed(start, 3, "sh"),
 		changed(start, 4, ""), changed(start, 6, "x"), changed(start, 6, "-1.00"), changed(start, 11, "set -- true"),
