@@ -159,8 +159,8 @@ func (c *call) checkCreate(req *createMachineRequest) (*record, error) {
 // slot is what a name is kept under.
 func slot(account, name string) string { return account + "\x00" + name }
 
-// insert writes the record of a new machine and makes the machine known, if the name is free and the plan has room.
-func (s *Server) insert(rec *record) (*machine, error) {
+// christen gives a new machine what it has from the beginning.
+func (s *Server) christen(rec *record) {
 	now := s.now()
 	rec.ID, rec.CreatedAt, rec.UpdatedAt = "mach-"+randomHex(16), now, now
 	if rec.Branchable && rec.Root == "" {
@@ -168,7 +168,12 @@ func (s *Server) insert(rec *record) (*machine, error) {
 	}
 	rec.Meter.disk(now, &rec.Resources)
 	rec.note(s, "info", "machine created")
-	release, err := s.reserve(rec)
+}
+
+// insert writes the record of a new machine and makes the machine known, if the name is free and the plan has room.
+func (s *Server) insert(rec *record) (*machine, error) {
+	s.christen(rec)
+	release, err := s.reserve([]*record{rec})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +186,7 @@ func (s *Server) insert(rec *record) (*machine, error) {
 	return m, nil
 }
 
-// add makes a machine known.
+// add makes a machine known whose name is reserved.
 func (s *Server) add(m *machine) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,27 +196,35 @@ func (s *Server) add(m *machine) {
 	s.making[m.account]--
 }
 
-// reserve takes the name and a place in the plan until release is called or the machine added.
-func (s *Server) reserve(rec *record) (release func(), err error) {
+// reserve takes the names of machines to be, all of one account, and their places in the plan, until release is called or they are added.
+func (s *Server) reserve(list []*record) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := slot(rec.Account, rec.Name)
-	if _, taken := s.names[key]; taken {
-		return nil, conflict("machine name '%s' is already in use", rec.Name)
+	account, names := list[0].Account, map[string]bool{}
+	for _, rec := range list {
+		key := slot(account, rec.Name)
+		if _, taken := s.names[key]; taken || names[key] {
+			return nil, conflict("machine name '%s' is already in use", rec.Name)
+		}
+		names[key] = true
 	}
-	held, running := s.census(rec.Account)
-	if err := s.quota(held, running); err != nil {
+	held, up := s.census(account)
+	if err := s.quota(held+len(list), up+len(list)); err != nil {
 		return nil, err
 	}
-	s.seq++
-	rec.Seq = s.seq
-	s.names[key] = ""
-	s.making[rec.Account]++
+	for _, rec := range list {
+		s.seq++
+		rec.Seq = s.seq
+		s.names[slot(account, rec.Name)] = ""
+	}
+	s.making[account] += len(list)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.names, key)
-		s.making[rec.Account]--
+		for key := range names {
+			delete(s.names, key)
+		}
+		s.making[account] -= len(list)
 	}, nil
 }
 

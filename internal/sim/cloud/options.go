@@ -87,6 +87,8 @@ type Options struct {
 	// LogPoll is how often a followed log is read. Zero: 100 ms.
 	LogPoll time.Duration
 
+	// PartSize is how large the parts of an uploaded checkpoint are, in bytes. Zero: 8 MiB.
+	PartSize int64
 	// Pull is called at each boot with the image's reference; its error is the reason why the start fails, and the time it takes is the pull's.
 	// It must return when ctx ends. Nil: references that contain "missing" fail.
 	Pull func(ctx context.Context, image string) error
@@ -162,6 +164,9 @@ func (o *Options) defaults() {
 	}
 	if o.DefaultNetwork == "" {
 		o.DefaultNetwork = modeOpen
+	}
+	if o.PartSize <= 0 {
+		o.PartSize = defaultPart
 	}
 	if o.Arch == "" {
 		o.Arch = runtime.GOARCH

@@ -21,13 +21,13 @@ func (s *Server) census(account string) (held, running int) {
 	return held + s.making[account], running
 }
 
-// quota refuses a machine more.
+// quota refuses so many machines held, or running.
 func (s *Server) quota(held, running int) error {
 	p := s.o.Plan
 	switch {
-	case p.MaxMachines > 0 && held >= p.MaxMachines:
+	case p.MaxMachines > 0 && held > p.MaxMachines:
 		return unprocessable("machine count quota exceeded: the %s plan holds at most %d machines, stopped ones included; see %s", p.Name, p.MaxMachines, pricing)
-	case p.MaxConcurrentMachines > 0 && running >= p.MaxConcurrentMachines:
+	case p.MaxConcurrentMachines > 0 && running > p.MaxConcurrentMachines:
 		return unprocessable("concurrency limit reached: the %s plan runs at most %d machines at once; see %s", p.Name, p.MaxConcurrentMachines, pricing)
 	}
 	return nil

@@ -94,7 +94,7 @@ func (s *Server) routes() []entry {
 		m.idle = true
 		return m
 	}
-	return []entry{
+	table := []entry{
 		at("/health", open(get((*call).health), true)),
 		at("/livez", open(get((*call).ok), spec)),
 		at("/readyz", open(get((*call).ok), spec)),
@@ -117,10 +117,28 @@ func (s *Server) routes() []entry {
 		at(one+"/sessions", get((*call).sessions, scopeRead), post((*call).createSession, scopeExec)),
 		at(one+"/sessions/{sid}", del((*call).deleteSession, scopeExec)),
 		at(one+"/sessions/{sid}/exec", post((*call).execSession, scopeExec)),
+		at(one+"/files/{*path}", get((*call).download, scopeFiles), put((*call).upload, scopeFiles)),
+		at(one+"/branches", post((*call).branch, scopeCreate)),
+		at(one+"/branches/batch", post((*call).branchBatch, scopeCreate)),
+		at(one+"/fork", post((*call).branch, scopeCreate)),
+		at(one+"/fork-batch", post((*call).branchBatch, scopeCreate)),
+		at(one+"/lineage", get((*call).lineage, scopeRead)),
+		at(one+"/checkpoints", get((*call).listPoints, scopeRead), post((*call).capture, scopeCreate)),
+		at(one+"/rollback", post((*call).rollback, scopeCreate)),
+		at("/v1/checkpoints", post((*call).beginUpload, scopeCreate)),
+		at("/v1/checkpoints/{id}", get((*call).getPoint, scopeRead), del((*call).deletePoint, scopeDelete)),
+		at("/v1/checkpoints/{id}/complete", post((*call).completeUpload, scopeCreate)),
+		at("/v1/checkpoints/{id}/download", get((*call).downloadPoint, scopeFiles, scopeExec)),
+		at("/v1/checkpoints/{id}/restore", post((*call).restore, scopeCreate)),
+		at("/uploads/{id}/{part}", open(put((*call).uploadPart), true)),
 		at(one+"/events", get((*call).history, scopeRead)),
 		at(one+"/logs", get((*call).logs, scopeRead)),
 		at(one+"/usage", get((*call).usage, scopeRead)),
 		at(one+"/snapshot", post((*call).snapshots, scopeCreate)),
 		at(one+"/snapshots", get((*call).snapshots, scopeRead)),
 	}
+	if s.o.Old.ForkOnly {
+		table = slices.DeleteFunc(table, func(e entry) bool { return slices.Contains(e.path, "branches") })
+	}
+	return table
 }

@@ -89,7 +89,11 @@ func (m *machine) wake(what string, q *startQuery) (*vm, error) {
 	}
 	defer m.began()
 	rec, _ := m.snapshot()
-	v, err := m.boot(&rec)
+	var v *vm
+	err := m.pull(&rec)
+	if err == nil {
+		v, err = m.boot(&rec)
+	}
 	if err == nil {
 		err = m.commit(v, func(r *record) {
 			r.Branchable = r.Branchable || q.Forkable && m.s.o.Old.ForkOnly
@@ -118,7 +122,7 @@ func (m *machine) begins() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, running := s.census(m.account)
-	if err := s.quota(-1, running); err != nil {
+	if err := s.quota(0, running+1); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -135,17 +139,22 @@ func (m *machine) began() {
 	m.stale()
 }
 
+// pull is what comes before the boot of a machine that has an image.
+func (m *machine) pull(rec *record) error {
+	if err := m.s.credentialsThere(rec); err != nil {
+		return err
+	}
+	if err := m.s.o.Pull(m.s.tasks.Context(), rec.Source.Reference); err != nil {
+		return fmt.Errorf("pull image: %w", err)
+	}
+	return nil
+}
+
 // boot starts the machine from its record. Nothing is left running when it fails.
 func (m *machine) boot(rec *record) (*vm, error) {
 	s := m.s
 	ctx, cancel := context.WithTimeout(s.tasks.Context(), bootLimit)
 	defer cancel()
-	if err := s.credentialsThere(rec); err != nil {
-		return nil, err
-	}
-	if err := s.o.Pull(s.tasks.Context(), rec.Source.Reference); err != nil {
-		return nil, fmt.Errorf("pull image: %w", err)
-	}
 	if err := s.store.Prepare(rec.ID); err != nil {
 		return nil, err
 	}

@@ -58,6 +58,7 @@ func add(tw *tar.Writer, dir, file string, d fs.DirEntry) error {
 		return err
 	}
 	h.Name, h.Format = filepath.ToSlash(h.Name), tar.FormatPAX
+	h.AccessTime, h.ChangeTime = time.Time{}, time.Time{} // the same disks are the same bytes, however often they are read
 	if err := tw.WriteHeader(h); err != nil || !fi.Mode().IsRegular() {
 		return err
 	}
