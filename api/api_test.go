@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/smol-machines/smol-go/api"
 )
 
 type document struct {
@@ -38,6 +35,7 @@ type operation struct {
 type response struct {
 	Ref         string `json:"$ref"`
 	Description string
+	Headers     map[string]json.RawMessage
 	Content     map[string]struct{ Schema schema }
 }
 
@@ -47,10 +45,10 @@ type schema struct {
 	Properties  map[string]json.RawMessage
 }
 
-func parse(t *testing.T) document {
+func parse(t *testing.T, src []byte) document {
 	t.Helper()
 	var d document
-	if err := json.Unmarshal(api.LocalJSON, &d); err != nil {
+	if err := json.Unmarshal(src, &d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -75,44 +73,13 @@ func operations(t *testing.T, d document) map[string]operation {
 	return ops
 }
 
-// routes is the contract's inventory of operational and machine routes (5.0), typed anew, so that one which gets lost is missed.
-var routes = `
-GET /capacity
-GET /health
-GET /inflight
-GET /metrics
-GET /readyz
-POST /drain
-GET /api/v1/machines
-POST /api/v1/machines
-GET /api/v1/machines/{name}
-DELETE /api/v1/machines/{name}
-POST /api/v1/machines/{name}/start
-POST /api/v1/machines/{name}/stop
-POST /api/v1/machines/{name}/fork
-POST /api/v1/machines/{name}/branches
-POST /api/v1/machines/{name}/fork-release
-POST /api/v1/machines/{name}/resize
-POST /api/v1/machines/{name}/export
-POST /api/v1/machines/{name}/sync
-POST /api/v1/machines/{name}/checkpoint
-POST /api/v1/machines/{name}/pause
-POST /api/v1/machines/{name}/resume
-GET /api/v1/machines/{name}/egress-events
-POST /api/v1/machines/{name}/exec
-POST /api/v1/machines/{name}/exec/stream
-POST /api/v1/machines/{name}/run
-GET /api/v1/machines/{name}/exec/interactive
-GET /api/v1/machines/{name}/logs
-GET /api/v1/machines/{name}/files/{path}
-PUT /api/v1/machines/{name}/files/{path}
-GET /api/v1/machines/{name}/images
-POST /api/v1/machines/{name}/images/pull`
-
-func TestLocalDescribesEveryRoute(t *testing.T) {
+// describesEveryRoute holds that the document has the routes of the contract, which are typed anew so that one which gets lost is missed, and
+// that every operation is named, once.
+func describesEveryRoute(t *testing.T, yaml, src []byte, routes string) {
+	t.Helper()
 	want := strings.Split(strings.TrimSpace(routes), "\n")
 	slices.Sort(want)
-	d := parse(t)
+	d := parse(t, src)
 	ops := operations(t, d)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(ops))); diff != "" {
 		t.Errorf("routes (-contract +document):\n%s", diff)
@@ -129,19 +96,20 @@ func TestLocalDescribesEveryRoute(t *testing.T) {
 			t.Errorf("%s and %s are both %s", route, other, op.OperationID)
 		}
 		seen[op.OperationID] = route
-		if !bytes.Contains(api.Local, []byte("operationId: "+op.OperationID+"\n")) {
+		if !bytes.Contains(yaml, []byte("operationId: "+op.OperationID+"\n")) {
 			t.Errorf("%s is in the JSON and not in the YAML", op.OperationID)
 		}
 	}
 }
 
-func TestLocalRefsResolve(t *testing.T) {
+func refsResolve(t *testing.T, src []byte) {
+	t.Helper()
 	var root any
-	if err := json.Unmarshal(api.LocalJSON, &root); err != nil {
+	if err := json.Unmarshal(src, &root); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, m := range regexp.MustCompile(`"\$ref": "([^"]*)"`).FindAllSubmatch(api.LocalJSON, -1) {
+	for _, m := range regexp.MustCompile(`"\$ref": "([^"]*)"`).FindAllSubmatch(src, -1) {
 		n++
 		at := root
 		for key := range strings.SplitSeq(strings.TrimPrefix(string(m[1]), "#/"), "/") {
@@ -173,40 +141,6 @@ func shape(d document, r response) string {
 	return strings.Join(s, " ")
 }
 
-func TestLocalErrorShapes(t *testing.T) {
-	d := parse(t)
-	want := map[string][]string{
-		"400": {"ErrorEnvelope text/plain", "text/plain"},
-		"404": {"ErrorEnvelope"},
-		"408": {""},
-		"409": {"ErrorEnvelope"},
-		"413": {"text/plain"},
-		"415": {"text/plain"},
-		"422": {"text/plain"},
-		"426": {"text/plain"},
-		"500": {"ErrorEnvelope"},
-	}
-	for route, op := range operations(t, d) {
-		if !strings.Contains(route, "/machines") {
-			continue // the operational routes have shapes of their own
-		}
-		for status, r := range op.Responses {
-			if allowed, isError := want[status]; isError && !slices.Contains(allowed, shape(d, r)) {
-				t.Errorf("%s: %s is %q, want one of %q", route, status, shape(d, r), allowed)
-			}
-			if r.Ref == "" && r.Description == "" {
-				t.Errorf("%s: %s has no description", route, status)
-			}
-		}
-		if strings.Contains(route, "{name}") && !strings.Contains(route, "/sync") {
-			requireStatuses(t, route, op, "404", "500")
-		}
-		if _, ok := op.RequestBody.Content["application/json"]; ok && !strings.HasSuffix(route, "/pause") && !strings.HasSuffix(route, "/resume") {
-			requireStatuses(t, route, op, "400", "413", "415", "422")
-		}
-	}
-}
-
 func requireStatuses(t *testing.T, route string, op operation, statuses ...string) {
 	t.Helper()
 	for _, s := range statuses {
@@ -214,62 +148,4 @@ func requireStatuses(t *testing.T, route string, op operation, statuses ...strin
 			t.Errorf("%s does not declare %s", route, s)
 		}
 	}
-}
-
-// TestCorrectionsNameWhatExists keeps corrections.md true to the document: what its first columns quote is an operation, a schema or a
-// field of one, and its evidence is a section of the contract.
-func TestCorrectionsNameWhatExists(t *testing.T) {
-	d := parse(t)
-	names := map[string]bool{}
-	for _, op := range operations(t, d) {
-		names[op.OperationID] = true
-	}
-	for name, s := range d.Components.Schemas {
-		names[name] = true
-		for field := range s.Properties {
-			names[name+"."+field] = true
-		}
-	}
-	sections := readSections(t)
-	src, err := os.ReadFile("corrections.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	quoted := regexp.MustCompile("`([^`]+)`")
-	rows := 0
-	for line := range strings.Lines(string(src)) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if len(cells) != 4 || strings.HasPrefix(cells[0], "-") || strings.HasSuffix(strings.TrimSpace(cells[3]), "evidence") || strings.TrimSpace(cells[3]) == "set" {
-			continue
-		}
-		rows++
-		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
-			if !names[m[1]] {
-				t.Errorf("corrections.md: %s is not in the document", m[1])
-			}
-		}
-		for evidence := range strings.SplitSeq(cells[3], ",") {
-			if e := strings.TrimSpace(evidence); len(e) > 0 && e[0] >= '0' && e[0] <= '9' && !sections[e] {
-				t.Errorf("corrections.md: there is no section %s", e)
-			}
-		}
-	}
-	if rows < 50 {
-		t.Errorf("only %d rows found", rows)
-	}
-}
-
-func readSections(t *testing.T) map[string]bool {
-	t.Helper()
-	src, err := os.ReadFile("../testdata/wire/sections.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := map[string]bool{}
-	for line := range strings.Lines(string(src)) {
-		if number, _, ok := strings.Cut(line, " "); ok && number != "#" {
-			sections[number] = true
-		}
-	}
-	return sections
 }
