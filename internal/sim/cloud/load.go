@@ -77,7 +77,7 @@ func (s *Server) take(rec *record) error {
 	case inst == nil:
 		return nil
 	}
-	m.vm = &vm{inst}
+	m.vm = &vm{inst: inst}
 	if rec.Frozen || rec.State == statePaused { // a guest may let go when its server goes
 		if err := inst.Freeze(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("machine %s: %w", rec.ID, err)

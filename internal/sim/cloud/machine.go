@@ -14,8 +14,14 @@ import (
 // gate is a lock that is waited for under a context.
 type gate chan struct{}
 
-// lock returns task.ErrAbandoned if ctx ends first.
+// lock returns task.ErrAbandoned if ctx ends first. A lock that is free is taken even if ctx has ended: a call that came just before its client
+// went is carried out.
 func (g gate) lock(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	default:
+	}
 	select {
 	case g <- struct{}{}:
 		return nil
@@ -47,7 +53,17 @@ type machine struct {
 }
 
 // vm is a machine between its boot and its end.
-type vm struct{ inst sim.Instance }
+type vm struct {
+	inst sim.Instance
+	once sync.Once
+}
+
+// release lets the machine go on without this server. It may be called more than once, and on nil.
+func (v *vm) release() {
+	if v != nil {
+		v.once.Do(func() { _ = v.inst.Release() })
+	}
+}
 
 func (v *vm) alive() bool {
 	select {
@@ -165,9 +181,7 @@ func (m *machine) stale() {
 func (m *machine) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.vm != nil {
-		_ = m.vm.inst.Release()
-	}
+	m.vm.release()
 }
 
 func (m *machine) killAll() {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
@@ -154,6 +155,7 @@ func (s *Server) finish(p sim.Process, sp *spec) (int, error) {
 // notStarted is what the runtime says on stderr of a command that the guest did not start. The error is for what is not the command's fault.
 func (sp *spec) notStarted(err error) (string, error) {
 	var path *fs.PathError
+	var number syscall.Errno
 	switch {
 	case errors.Is(err, sim.ErrNotRunning):
 		return "", fail(http.StatusBadGateway, "the machine went away before the command ran")
@@ -165,6 +167,8 @@ func (sp *spec) notStarted(err error) (string, error) {
 		return fmt.Sprintf("open executable '%s': Permission denied\n", sp.argv[0]), nil
 	case errors.Is(err, sim.ErrNoUser):
 		return fmt.Sprintf("user '%s': %v\n", sp.user, err), nil
+	case errors.As(err, &number):
+		return fmt.Sprintf("exec '%s': %v\n", sp.argv[0], number), nil
 	}
 	return "", fail(http.StatusBadGateway, "the node could not start the command: %v", err)
 }

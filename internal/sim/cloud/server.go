@@ -93,7 +93,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-// Close cuts off what is in flight, ends foreground commands, and lets go of the machines, which run on. It may be called more than once.
+// Close cuts off what is in flight, ends foreground commands, and lets go of the machines, which run on. When it returns nothing of the server
+// goes on. It may be called more than once, but not from a handler.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	s.unsweep()
@@ -144,8 +145,12 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. Once the server has closed, the connection is closed instead.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.tasks.Enter() {
+		panic(http.ErrAbortHandler)
+	}
+	defer s.tasks.Leave()
 	w = s.seen.Note(w, r)
 	id := r.Header.Get("X-Request-Id")
 	if !safeID.MatchString(id) {

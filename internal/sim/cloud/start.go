@@ -175,7 +175,7 @@ func (m *machine) boot(rec *record) (*vm, error) {
 	if err := os.WriteFile(s.store.Console(rec.ID), []byte(inst.Console()), 0o600); err != nil {
 		return nil, errors.Join(err, inst.Kill())
 	}
-	return &vm{inst}, nil
+	return &vm{inst: inst}, nil
 }
 
 // commit records that the machine runs, and launches what it is for. If the server has begun to close the machine is ended.

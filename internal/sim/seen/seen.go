@@ -102,13 +102,13 @@ type writer struct {
 // Unwrap is for http.ResponseController.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *writer) note(status, n int) {
+func (w *writer) note(status int, n int64) {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	if w.req.Status == 0 {
 		w.req.Status = status
 	}
-	w.req.Sent += int64(n)
+	w.req.Sent += n
 }
 
 func (w *writer) WriteHeader(status int) {
@@ -117,7 +117,7 @@ func (w *writer) WriteHeader(status int) {
 }
 
 func (w *writer) Write(b []byte) (int, error) {
-	w.note(http.StatusOK, len(b))
+	w.note(http.StatusOK, int64(len(b)))
 	return w.ResponseWriter.Write(b)
 }
 
@@ -125,6 +125,6 @@ func (w *writer) Write(b []byte) (int, error) {
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 	w.note(http.StatusOK, 0)
 	n, err := io.Copy(w.ResponseWriter, r)
-	w.note(http.StatusOK, int(n))
+	w.note(http.StatusOK, n)
 	return n, err
 }

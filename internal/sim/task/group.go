@@ -15,10 +15,11 @@ var ErrAbandoned = errors.New("abandoned")
 
 // Group is the work of one server. It is safe for concurrent use.
 type Group struct {
-	// ctx ends when the server closes; work counts what goes on in the background.
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
+	// ctx ends when the server closes; work counts what goes on in the background, handlers the requests in flight.
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	handlers sync.WaitGroup
 
 	mu         sync.Mutex
 	foreground map[*running]bool
@@ -46,25 +47,46 @@ func (g *Group) Go(f func()) {
 	g.work.Go(f)
 }
 
-// Close ends the context and the commands in the foreground, calls release, and waits for the work. A second call does nothing.
+// Enter counts a request in, for which Leave must be called, unless the group has closed.
+func (g *Group) Enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.handlers.Add(1)
+	}
+	return !g.closed
+}
+
+// Leave counts a request out.
+func (g *Group) Leave() { g.handlers.Done() }
+
+// Close ends the context and the commands in the foreground, waits for the requests, and for the work. In between and at the end it calls
+// release, which is to let go of the machines that there are, so that nothing waits for a command that nobody holds any more. It must
+// not be called by a request. A second call does nothing.
 func (g *Group) Close(release func()) {
 	g.cancel()
-	g.mu.Lock()
-	if g.closed {
-		g.mu.Unlock()
+	list, again := g.end()
+	if again {
 		return
 	}
-	g.closed = true
-	var list []*running
-	for r := range g.foreground {
-		list = append(list, r)
-	}
-	g.mu.Unlock()
 	for _, r := range list {
 		r.kill()
 	}
+	g.handlers.Wait()
 	release()
 	g.work.Wait()
+	release() // what was booted meanwhile
+}
+
+// end marks the group as closed and returns the commands in the foreground.
+func (g *Group) end() (list []*running, again bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	again, g.closed = g.closed, true
+	for r := range g.foreground {
+		list = append(list, r)
+	}
+	return list, again
 }
 
 // running is a command in the foreground.
