@@ -63,6 +63,8 @@ type Fault struct {
 	// Status, ContentType and Body are the answer of Fail. Zero status: 500. Empty content type: none is sent.
 	Status            int
 	ContentType, Body string
+	// Header is sent by Fail as well, Retry-After for example. It is not changed while the fault is there.
+	Header http.Header
 	// After is how many bytes of the body Cut lets through.
 	After int64
 	// Call is what Restart calls, on a goroutine of its own. [Injector.Close] waits for it.

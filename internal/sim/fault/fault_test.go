@@ -125,6 +125,15 @@ func TestActions(t *testing.T) {
 	}
 }
 
+func TestFailSendsHeader(t *testing.T) {
+	s := newServer(t, nil)
+	s.inj.Add(fault.Fault{Action: fault.Fail, Status: 429, Header: http.Header{"Retry-After": {"2"}, "Content-Type": {"not/this"}}})
+	got := s.send(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if got.Header.Get("Retry-After") != "2" || got.Header.Get("Content-Type") != "" {
+		t.Errorf("headers %v", got.Header)
+	}
+}
+
 func TestFailSendsContentType(t *testing.T) {
 	s := newService(t)
 	s.inj.Add(fault.Fault{Action: fault.Fail, Status: 502, ContentType: "text/html", Body: "x"})

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -168,6 +169,7 @@ func (i *Injector) pause(d time.Duration, r *http.Request) {
 func (f *Fault) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 1<<20)) // or the connection closes before the client has written it
 	h := w.Header()
+	maps.Copy(h, f.Header)
 	h["Content-Type"] = nil
 	if f.ContentType != "" {
 		h.Set("Content-Type", f.ContentType)

@@ -118,8 +118,8 @@ func (r *record) sent() (sources []string) {
 
 func (r *record) resolved() (sources []string) {
 	for _, s := range r.sent() {
-		if real, err := filepath.EvalSymlinks(s); err == nil {
-			s = real
+		if target, err := filepath.EvalSymlinks(s); err == nil {
+			s = target
 		}
 		sources = append(sources, s)
 	}

@@ -158,11 +158,11 @@ func TestMountLinkReboots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
-	if err := errors.Join(os.Mkdir(real, 0o755), os.Symlink(real, link)); err != nil {
+	dest, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
+	if err := errors.Join(os.Mkdir(dest, 0o755), os.Symlink(dest, link)); err != nil {
 		t.Fatal(err)
 	}
-	for name, source := range map[string]string{"plain": real, "linked": link} {
+	for name, source := range map[string]string{"plain": dest, "linked": link} {
 		r.want(200, "", "POST", api, fmt.Sprintf(`{"name":%q,"mounts":[{"source":%q,"target":"/mnt"}]}`, name, source))
 		r.want(200, "", "POST", api+"/"+name+"/start", "")
 		r.exec(name, `{"command":["true"]}`)

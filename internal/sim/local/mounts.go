@@ -56,18 +56,18 @@ func checkMount(m mount) error {
 	if !filepath.IsAbs(m.Source) {
 		return wrong("validate source", "path must be absolute: %s", m.Source)
 	}
-	real, err := filepath.EvalSymlinks(m.Source)
+	target, err := filepath.EvalSymlinks(m.Source)
 	if err != nil {
 		return fmt.Errorf("mount source not found: %s", m.Source)
 	}
-	fi, err := os.Stat(real)
+	fi, err := os.Stat(target)
 	switch {
 	case err != nil:
 		return fmt.Errorf("mount source not found: %s", m.Source)
 	case !fi.IsDir():
 		return wrong("validate host path", "source path on host must be a directory (virtiofs limitation): %s", m.Source)
-	case isProtected(real):
-		return wrong("validate host path", "source path on host is a protected system path and cannot be mounted: %s", real)
+	case isProtected(target):
+		return wrong("validate host path", "source path on host is a protected system path and cannot be mounted: %s", target)
 	case !path.IsAbs(m.Target):
 		return wrong("validate guest path", "target path on guest should be an absolute directory: %s", m.Target)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/smol-machines/smol-go/internal/simtest"
 )
 
-// real is a server whose machines are real.
-func real(t *testing.T, o local.Options) *rig {
+// onSandbox is a server whose machines are real.
+func onSandbox(t *testing.T, o local.Options) *rig {
 	t.Helper()
 	o.Guest = simtest.Sandbox(t)
 	if o.Probe == 0 {
@@ -50,7 +50,7 @@ func (r *rig) runs(name, word string) bool {
 
 // What a time-out ends differs by where the command runs, and how.
 func TestTimeoutReach(t *testing.T) {
-	r := real(t, local.Options{Grace: 300 * time.Millisecond})
+	r := onSandbox(t, local.Options{Grace: 300 * time.Millisecond})
 	r.machine("bare", "")
 	r.machine("image", "debian")
 	const held = "agent operation failed: vm exec: io operation failed: Resource temporarily unavailable (os error 11)"
@@ -80,7 +80,7 @@ func TestTimeoutReach(t *testing.T) {
 }
 
 func TestRealCommands(t *testing.T) {
-	r := real(t, local.Options{})
+	r := onSandbox(t, local.Options{})
 	r.machine("bare", "")
 	if out := r.exec("bare", `{"command":["sh","-c","kill -TERM $$"]}`); out.ExitCode != 143 {
 		t.Errorf("death by signal: %+v", out)
@@ -110,7 +110,7 @@ func TestRealCommands(t *testing.T) {
 }
 
 func TestRealContainerLimit(t *testing.T) {
-	r := real(t, local.Options{})
+	r := onSandbox(t, local.Options{})
 	r.machine("m", "debian")
 	a := r.do("POST", api+"/m/exec", `{"command":["sh","-c","head -c 13000000 /dev/zero | tr '\\0' x; exit 5"]}`)
 	const head = `{"exitCode":5,"stdout":"`
@@ -120,7 +120,7 @@ func TestRealContainerLimit(t *testing.T) {
 }
 
 func TestRealFiles(t *testing.T) {
-	r := real(t, local.Options{})
+	r := onSandbox(t, local.Options{})
 	r.machine("m", "")
 	text := strings.Repeat("0123456789abcdef", 200<<10)
 	r.want(200, "", "PUT", api+"/m/files/root/a/b/c", text)
@@ -142,7 +142,7 @@ func TestRealFiles(t *testing.T) {
 }
 
 func TestRealNinthCall(t *testing.T) {
-	r := real(t, local.Options{Probe: 200 * time.Millisecond})
+	r := onSandbox(t, local.Options{Probe: 200 * time.Millisecond})
 	r.machine("m", "")
 	var eight []*inFlight
 	for range 8 {
@@ -163,7 +163,7 @@ func TestRealNinthCall(t *testing.T) {
 }
 
 func TestRealBranch(t *testing.T) {
-	r := real(t, local.Options{Version: "1.18.2"})
+	r := onSandbox(t, local.Options{Version: "1.18.2"})
 	r.want(200, "", "POST", api, `{"name":"g"}`)
 	r.want(200, "", "POST", api+"/g/start?branchable=true", "")
 	r.sh("g", "echo before >/workspace/f")
@@ -179,7 +179,7 @@ func TestRealBranch(t *testing.T) {
 }
 
 func TestRealCheckpoint(t *testing.T) {
-	r := real(t, local.Options{})
+	r := onSandbox(t, local.Options{})
 	r.machine("m", "busybox")
 	r.sh("m", "mkdir /root/d; echo text >/root/d/f; chmod 4751 /root/d/f; ln -s d/f /root/l; chown 7:8 /root/d || true; echo w >/workspace/w")
 	want := r.sh("m", "stat -c '%n %a %u %g %F' /root/d /root/d/f; cat /root/l /workspace/w")
@@ -195,7 +195,7 @@ func TestRealCheckpoint(t *testing.T) {
 }
 
 func TestRealPause(t *testing.T) {
-	r := real(t, local.Options{Version: "1.18.0"})
+	r := onSandbox(t, local.Options{Version: "1.18.0"})
 	r.machine("m", "")
 	r.exec("m", `{"command":["sh","-c","while :; do echo x >>/workspace/f; sleep 0.01; done"],"background":true}`)
 	lines := func() string { return r.sh("m", "wc -l </workspace/f") }
@@ -212,7 +212,7 @@ func TestRealPause(t *testing.T) {
 }
 
 func TestRealTerminal(t *testing.T) {
-	r := real(t, local.Options{})
+	r := onSandbox(t, local.Options{})
 	r.machine("m", "")
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -238,7 +238,7 @@ func TestRealTerminal(t *testing.T) {
 }
 
 func TestRealLogs(t *testing.T) {
-	r := real(t, local.Options{})
+	r := onSandbox(t, local.Options{})
 	r.machine("m", "")
 	if a := r.want(200, "", "GET", api+"/m/logs?tail=1000", ""); data(a.body) == "" {
 		t.Error("the console is empty")
@@ -271,7 +271,7 @@ func runServer(at string) int {
 // A server that is killed takes the commands in its foreground along; its machines, and the commands in the background, go on under the next.
 func TestKilledServer(t *testing.T) {
 	simtest.Sandbox(t)
-	r := real(t, local.Options{})
+	r := onSandbox(t, local.Options{})
 	r.down()
 	exe, err := os.Executable()
 	if err != nil {
