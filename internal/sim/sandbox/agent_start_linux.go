@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,21 +33,36 @@ func (a *agent) start(c *net.UnixConn, req *startRequest, files *[]int) {
 		a.signal(started.id, int(unix.SIGKILL)) // who started it does not know that it runs
 		return
 	}
-	a.await(c, started, req.Tied)
+	a.await(c, started)
 }
 
-// await tells the caller how the command ended. A caller that goes away takes a command along that is tied to it.
-func (a *agent) await(c *net.UnixConn, started *child, tied bool) {
-	var left <-chan struct{}
-	if tied {
-		left = gone(c)
-	}
+// await tells the caller how the command ended. A caller that goes away takes its command along, unless it has said otherwise.
+func (a *agent) await(c *net.UnixConn, started *child) {
+	var kept atomic.Bool
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for {
+			var then request
+			files, err := readFrame(c, &then)
+			closeAll(files)
+			if err != nil || then.Op != opKeep {
+				return
+			}
+			kept.Store(true)
+		}
+	}()
 	select {
 	case <-started.done:
 		status := uint32(started.status)
 		writeFrame(c, &reply{Status: &status})
-	case <-left:
-		a.signal(started.id, int(unix.SIGKILL))
+		// The caller hangs up: if we did, while it still has something to say, the status could be lost.
+		c.SetReadDeadline(time.Now().Add(requestTimeout))
+		<-over
+	case <-over:
+		if !kept.Load() {
+			a.signal(started.id, int(unix.SIGKILL))
+		}
 	}
 }
 

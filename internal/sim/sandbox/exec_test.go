@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -100,6 +101,35 @@ func TestCommandRefused(t *testing.T) {
 	if m.shell("echo alive") != "alive" {
 		t.Error("the machine does not run commands any more")
 	}
+}
+
+// A start that is cancelled leaves nothing running, at whatever moment that comes.
+func TestStartCancelled(t *testing.T) {
+	m := boot(t, sim.Boot{})
+	cancelled := 0
+	for limit := time.Duration(0); limit < time.Second; limit += limit/8 + 20*time.Microsecond {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		p, err := m.Start(ctx, &sim.Command{Argv: []string{"sleep", "1234"}})
+		cancel()
+		if err == nil {
+			if err := p.Signal(int(syscall.SIGKILL)); err != nil {
+				t.Error(err)
+			}
+			p.Wait()
+			if limit > 100*time.Millisecond {
+				break
+			}
+			continue
+		}
+		cancelled++
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %v: %v", limit, err)
+		}
+	}
+	if cancelled == 0 {
+		t.Error("no start was cancelled")
+	}
+	eventually(t, "nothing runs", func() bool { return m.shell("pgrep -xc sleep || true") == "0" })
 }
 
 func TestSignal(t *testing.T) {

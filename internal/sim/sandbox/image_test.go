@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,6 +74,10 @@ func TestShellImages(t *testing.T) {
 		"bash": `case $BASH_VERSION in "") exit 1;; esac; test "$(echo /bin/sh)" = /bin/sh`,
 		"dash": `case $BASH_VERSION in "") ;; *) exit 1;; esac; test ! -e /bin/busybox -o -z "$(readlink /proc/$$/exe | grep -e busybox -e bash)"`,
 	} {
+		if _, err := exec.LookPath(image); err != nil {
+			t.Errorf("%v: apt-get install %s", err, image)
+			continue
+		}
 		if r := boot(t, sim.Boot{Image: image}).run(&sim.Command{Argv: []string{"/bin/sh", "-c", script}}); r.Code != 0 {
 			t.Errorf("%s: %+v", image, r)
 		}

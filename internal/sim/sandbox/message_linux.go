@@ -14,6 +14,7 @@ import (
 const (
 	opHello  = "hello"  // who are you? answered with the boot identity
 	opStart  = "start"  // with up to 3 descriptors; answered when the command runs, and again when it ended
+	opKeep   = "keep"   // follows opStart: the command may outlive its caller
 	opSignal = "signal" // to the process group of a command
 	opKill   = "kill"   // of a command, its group or its tree
 	opRead   = "read"   // answered with the descriptor of a regular file
@@ -41,9 +42,7 @@ type startRequest struct {
 	DefaultEnv bool
 	Dir, User  []byte
 	// Streams says what stdin, stdout and stderr are. Descriptors go both ways in that order.
-	Streams [3]stream
-	// Tied ends the command when the caller goes away.
-	Tied       bool
+	Streams    [3]stream
 	TTY        bool
 	Rows, Cols uint16
 }

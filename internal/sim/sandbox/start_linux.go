@@ -11,6 +11,9 @@ import (
 	"github.com/smol-machines/smol-go/internal/sim"
 )
 
+// maxArgs bounds the argument and environment bytes of a command: those of a message, in which they are a third longer.
+const maxArgs = maxFrame/4*3 - 64<<10
+
 // The size of a terminal that nobody gave one.
 const (
 	defaultRows = 24
@@ -43,6 +46,11 @@ func (m *instance) Start(ctx context.Context, c *sim.Command) (sim.Process, erro
 		m.hangUp(conn)
 		return nil, fmt.Errorf("%s: %w", m.state.path, err)
 	}
+	if !c.Tied {
+		// Only now: a command that nobody knows of, because this call was cancelled meanwhile, must not run on. It may have
+		// ended by now; what else there can be wrong with the connection, follow finds out.
+		_ = writeFrame(conn, &request{Op: opKeep})
+	}
 	p := &process{machine: m, id: r.ID, pid: r.PID, streams: s, ended: make(chan struct{}), waitOutput: c.WaitOutput}
 	s.copy()
 	go p.follow(conn)
@@ -53,11 +61,15 @@ func startMessage(c *sim.Command) (*startRequest, error) {
 	if len(c.Argv) == 0 {
 		return nil, errNoCommand
 	}
+	size := 0
 	for _, field := range []struct {
 		name   string
 		values []string
 	}{{"argument", c.Argv}, {"environment", c.Env}, {"directory", []string{c.Dir}}, {"user", []string{c.User}}} {
 		for _, v := range field.values {
+			if size += len(v) + 1; size > maxArgs {
+				return nil, fmt.Errorf("%s: %w", field.name, unix.E2BIG)
+			}
 			if strings.ContainsRune(v, 0) {
 				return nil, fmt.Errorf("%s %q has a NUL byte in it: %w", field.name, v, unix.EINVAL)
 			}
@@ -66,7 +78,7 @@ func startMessage(c *sim.Command) (*startRequest, error) {
 	req := &startRequest{
 		Argv: toBytes(c.Argv), Env: toBytes(c.Env), DefaultEnv: c.Env == nil,
 		Dir: []byte(c.Dir), User: []byte(c.User),
-		Tied: c.Tied, TTY: c.TTY, Rows: defaultRows, Cols: defaultCols,
+		TTY: c.TTY, Rows: defaultRows, Cols: defaultCols,
 	}
 	if c.Rows > 0 && c.Cols > 0 {
 		req.Rows, req.Cols = cells(c.Rows), cells(c.Cols)

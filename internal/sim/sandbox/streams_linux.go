@@ -63,6 +63,8 @@ func planStreams(c *sim.Command) (s *streams, files []int, err error) {
 			s.kinds[i] = streamNull
 		case i == 2 && c.Stdout != nil && sameWriter(c.Stdout, c.Stderr):
 			s.kinds[i] = streamSame // so that one goroutine calls the writer
+		case isFile && f == nil:
+			return nil, nil, fmt.Errorf("stream %d is a nil *os.File: %w", i, fs.ErrInvalid)
 		case isFile:
 			fd := int(f.Fd()) // in blocking mode from here on, as a command expects
 			if fd < 0 {

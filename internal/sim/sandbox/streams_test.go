@@ -166,6 +166,9 @@ func TestClosedFileIsRefused(t *testing.T) {
 	if _, err := m.Start(t.Context(), &sim.Command{Argv: []string{"true"}, Stdin: f}); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a closed file as stdin: %v", err)
 	}
+	if _, err := m.Start(t.Context(), &sim.Command{Argv: []string{"true"}, Stdout: (*os.File)(nil)}); !errors.Is(err, os.ErrInvalid) {
+		t.Errorf("no file as stdout: %v", err)
+	}
 }
 
 func TestTerminal(t *testing.T) {
