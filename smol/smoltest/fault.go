@@ -1,6 +1,7 @@
 package smoltest
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim/fault"
@@ -61,6 +62,8 @@ type Fault struct {
 	Status int
 	// ContentType and Body are what Fail sends with it. Empty: none is sent.
 	ContentType, Body string
+	// Header is sent by Fail as well, Retry-After for example. It must not be changed while the fault is there.
+	Header http.Header
 	// After is how many bytes of the body Cut lets through.
 	After int64
 }
@@ -68,7 +71,7 @@ type Fault struct {
 func (f *Fault) fault() fault.Fault {
 	return fault.Fault{
 		Method: f.Method, Path: f.Path, Nth: f.Nth, Times: f.Times, Action: actions[f.Action], Delay: f.Delay, Work: f.Work,
-		Status: f.Status, ContentType: f.ContentType, Body: f.Body, After: f.After,
+		Status: f.Status, ContentType: f.ContentType, Body: f.Body, Header: f.Header, After: f.After,
 	}
 }
 
@@ -77,12 +80,3 @@ type Armed struct{ armed *fault.Armed }
 
 // Fired returns how many requests the fault has hit.
 func (a *Armed) Fired() int { return a.armed.Fired() }
-
-// Fault adds a fault, which stays over restarts. Of several that hit the same request the one added first happens. An action that is none of
-// the constants is Pass.
-func (l *Local) Fault(f Fault) *Armed {
-	return &Armed{l.host.Fault(f.fault())}
-}
-
-// ClearFaults removes all faults. A request that is being hit stays so.
-func (l *Local) ClearFaults() { l.host.ClearFaults() }

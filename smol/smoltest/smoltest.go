@@ -14,13 +14,8 @@
 package smoltest
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"runtime"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/host"
@@ -29,12 +24,8 @@ import (
 
 // Local is a stand-in of the local service. It is safe for concurrent use.
 type Local struct {
+	standIn
 	host *host.Host
-	fail func(err error)
-
-	mu     sync.Mutex
-	errs   []error // of a stand-in without a test
-	closed bool
 }
 
 // NewLocal starts a stand-in, which ends with the test and takes its machines with it. It fails the test if that cannot be done, or if a
@@ -46,15 +37,7 @@ func NewLocal(tb testing.TB, o *Options) *Local {
 	if err != nil {
 		tb.Fatalf("smoltest: start the stand-in: %v", err)
 	}
-	l.fail = func(err error) {
-		tb.Helper()
-		tb.Errorf("smoltest: %v", err)
-	}
-	tb.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			tb.Errorf("smoltest: the stand-in leaves something behind: %v", err)
-		}
-	})
+	l.bind(tb)
 	return l
 }
 
@@ -69,11 +52,7 @@ func StartLocal(o *Options) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.fail = func(err error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.errs = append(l.errs, err)
-	}
+	l.fail = l.keep
 	return l, nil
 }
 
@@ -87,30 +66,10 @@ func start(o *Options, g sim.Guest) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{host: h}
-	for _, f := range o.Faults {
-		h.Fault(f.fault())
-	}
+	l := &Local{standIn: standIn{process: h}, host: h}
+	l.arm(o.Faults)
 	return l, nil
 }
-
-// Close ends the stand-in with every machine and removes all it kept. The error tells what could not be ended or removed, and after
-// [StartLocal] also what went wrong before. It is called at the end of a test by itself; a second call does nothing.
-func (l *Local) Close() error {
-	l.mu.Lock()
-	again := l.closed
-	l.closed = true
-	errs := l.errs
-	l.mu.Unlock()
-	if again {
-		return nil
-	}
-	return errors.Join(append(errs, l.host.Close())...)
-}
-
-// URL is where the stand-in listens, unix:///path or http://127.0.0.1:port; it stays the same over restarts. [local.Options] takes it, and
-// so does SMOL_LOCAL_URL in the environment of another program.
-func (l *Local) URL() string { return l.host.URL() }
 
 // Service returns a client of the stand-in, which is closed at the end of the test.
 func (l *Local) Service(tb testing.TB) *local.Service {
@@ -125,24 +84,6 @@ func (l *Local) Service(tb testing.TB) *local.Service {
 		}
 	})
 	return svc
-}
-
-// Restart stops the server as its operator does, gives requests in flight five seconds, and starts a new one in the same place. The machines
-// run on, and the new server adopts them. One that was killed is only started. If it does not start the test fails.
-func (l *Local) Restart() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := l.host.Restart(ctx); err != nil {
-		l.fail(err)
-	}
-}
-
-// Kill ends the server as SIGKILL does: connections are cut, foreground commands die with it, and nothing is written down. Nobody listens
-// until [Local.Restart]. The machines run on.
-func (l *Local) Kill() {
-	if err := l.host.Kill(); err != nil {
-		l.fail(fmt.Errorf("kill the server: %w", err))
-	}
 }
 
 // Reboots returns how often a machine was rebooted because it was taken for dead, by the ninth call at once for example. It is 0 for a
