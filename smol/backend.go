@@ -8,8 +8,8 @@ import (
 )
 
 // Backend is one fleet as [Fleet] sees it: the few calls that both services have, in one vocabulary. It grows only by
-// optional interfaces ([FileBackend], [StreamBackend], [LogBackend], [BranchBackend], [ImageBackend]), which Fleet finds on
-// the backend itself or on one that it reaches through Unwrap() Backend. Users of this package need it only to write a
+// optional interfaces ([FileBackend], [StreamBackend], [LogBackend], [BranchBackend], [ImageBackend], [OriginBackend]), which
+// Fleet finds on the backend itself or on one that it reaches through Unwrap() Backend. Users of this package need it only to write a
 // fleet of their own.
 //
 // Obligations:
@@ -17,7 +17,8 @@ import (
 //  1. Every method is safe for concurrent use and returns soon after its context ends.
 //  2. Every error is an [*Error], a [*StateError], or wraps the context's error. An *Error that says nothing certain about
 //     whether the service did the work has Status 0, 408 or 5xx.
-//  3. Nothing that changes something is sent twice.
+//  3. Nothing that changes something is sent twice, unless the second can change nothing that the first has not, as a stop or a delete by
+//     an id that is never given again.
 //  4. Ids are those the fleet itself gave; a backend still refuses one that would leave its place in a URL.
 //  5. Arguments are not written and not kept.
 type Backend interface {
@@ -111,6 +112,15 @@ type LogBackend interface {
 type BranchBackend interface {
 	// Branch makes a running copy of the machine, with its memory and disks.
 	Branch(ctx context.Context, id, child string, opts *BranchOptions) (*Info, error)
+}
+
+// OriginBackend is implemented by a fleet that can tell which of its machines this very program has made. Fleet asks when the answer to a create
+// or a branch was lost and there is a machine of that name. Without it, it compares the time that the fleet tells with its own, and clocks
+// differ.
+type OriginBackend interface {
+	// MadeSince reports whether the machine was made by a Create or Branch of this backend that began at began or later. Known is false if
+	// the fleet cannot tell.
+	MadeSince(ctx context.Context, id string, began time.Time) (made, known bool, err error)
 }
 
 // ImageBackend is implemented by a fleet that pulls further images into a machine.

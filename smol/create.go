@@ -121,8 +121,7 @@ func (f *Fleet) make(ctx context.Context, name string, generated bool, create fu
 			Message: fmt.Sprintf("%s; and whether the machine exists could not be found out: %s", plainText(err), plainText(lookErr)),
 			Hint:    "look for the machine by its name, and delete it if it is not wanted",
 		}
-	case !generated && info.CreatedAt.Before(began.Truncate(time.Second)):
-		// Services tell whole seconds.
+	case !generated && !f.made(look, info, began):
 		return nil, &Error{
 			Code: CodeExists, Err: err,
 			Message: plainText(err) + "; there is a machine of that name, which was made before",
@@ -133,6 +132,16 @@ func (f *Fleet) make(ctx context.Context, name string, generated bool, create fu
 		return nil, m.abandon(ctx, "create", err)
 	}
 	return m, nil
+}
+
+// made reports whether a machine, found after the answer to a create was lost, is the one that was asked for at began.
+func (f *Fleet) made(ctx context.Context, info *Info, began time.Time) bool {
+	if b, ok := find[OriginBackend](f.backend); ok {
+		if made, known, err := b.MadeSince(ctx, info.ID, began); known && err == nil {
+			return made
+		}
+	}
+	return !info.CreatedAt.Before(began.Truncate(time.Second)) // services tell whole seconds
 }
 
 // lookFor asks for a machine that may be about to appear. It takes "not found" for an answer after having heard it a few times.
