@@ -57,7 +57,7 @@ func (m *instance) watch() {
 	}
 }
 
-// letGo closes everything; commands that have a stream of ours are killed by the agent, if it is still there.
+// letGo closes everything; the agent, if it is still there, kills the commands that are tied to us.
 func (m *instance) letGo() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *instance) Kill() error {
 	return nil
 }
 
-// Release lets go of the machine, which goes on. Commands with a stream of ours do not: they lose their caller.
+// Release lets go of the machine, which goes on, but for the commands that are tied to their caller. A frozen machine thaws.
 func (m *instance) Release() error { return m.letGo() }
 
 // dial opens a connection to the agent, which closes with the instance.

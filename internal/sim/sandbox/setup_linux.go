@@ -116,8 +116,8 @@ func (s *setup) say(line string) {
 // symbolic links a guest left in it, stays in the machine.
 func (s *setup) isolate() {
 	s.do("make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") })
-	// Onto itself, as only a mount can become the root. Relative, as the working directory is the state directory: it was inherited, and its path may lead through
-	// directories that are closed to the ids of the machine.
+	// Onto itself, as only a mount can become the root. Relative, as the working directory is the state directory: it was
+	// inherited, and its path may lead through directories that are closed to the ids of the machine.
 	s.do("bind root", func() error { return unix.Mount(rootName, rootName, "", unix.MS_BIND, "") })
 	s.do("open directories", func() (err error) {
 		for _, d := range []struct {
