@@ -1,5 +1,5 @@
-// Package smoltest gives tests a stand-in of the local service. It is a real server on a real socket, speaks the wire contract of
-// smolvm down to its traps, and runs commands for real, or answers them by a function:
+// Package smoltest gives tests stand-ins of the local service and of the cloud. They are real servers on real sockets, speak the wire contracts
+// of the services down to their traps, and run commands for real, or answer them by a function:
 //
 //	func TestDeploy(t *testing.T) {
 //		fleet := smoltest.NewLocal(t, nil).Service(t)
@@ -7,7 +7,9 @@
 //		...
 //	}
 //
-// At the end of the test the stand-in ends every machine, and the test fails if a process of one is left.
+// [NewCloud] is the same for the cloud, with keys, plans, bills and a clock of its own.
+//
+// At the end of the test a stand-in ends every machine, and the test fails if a process of one is left.
 //
 // It can be told to misbehave ([Local.Fault]), to restart and to die ([Local.Restart], [Local.Kill]), and it says what it was
 // asked ([Local.Count]).
