@@ -39,6 +39,9 @@ func (r *run) begin() (*guest.Reply, error) {
 			build: func(crowded bool) request {
 				r.start.Bases = r.m.bases()
 				r.start.View = r.view(startWait(r.patient, crowded))
+				if try > 1 { // it may join itself, which gives the output from its beginning
+					r.start.View.Stdout, r.start.View.Stderr = 0, 0
+				}
 				argv, files, err := r.start.Command()
 				return request{argv, files, r.start.View, r.nameField(err)}
 			},

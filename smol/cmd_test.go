@@ -289,6 +289,18 @@ func TestCmdLongOutput(t *testing.T) {
 	}
 }
 
+// TestCmdLongArgumentsNeedFiles: a fleet without a way for files cannot carry them, and nothing is run.
+func TestCmdLongArgumentsNeedFiles(t *testing.T) {
+	f, m := newFakeMachine()
+	arg := strings.Repeat("x", 100<<10)
+	if err := m.Command("prog", arg, arg).Run(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got %v", err)
+	}
+	if f.count("exec") != 0 {
+		t.Errorf("calls %q", f.calls)
+	}
+}
+
 func TestCmdThrownAwayOutputIsNotFetched(t *testing.T) {
 	f, m := newFakeMachine()
 	f.command = answers(0, strings.Repeat("x", 5<<20), strings.Repeat("y", 5<<20))

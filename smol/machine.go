@@ -9,6 +9,9 @@ import (
 // cleanupTime bounds deletes and look-ups that must happen although the caller's context has ended.
 const cleanupTime = 30 * time.Second
 
+// discards is how often a delete is tried whose answers are lost.
+const discards = 3
+
 // Machine is a handle of one machine of a fleet. It holds no resource of the machine: dropping it changes nothing,
 // and any number of handles can exist. It is safe for concurrent use.
 type Machine struct {
@@ -87,12 +90,36 @@ func (m *Machine) Discard() error {
 	return m.discard(ctx)
 }
 
+// discard deletes the machine. When the answer is lost it looks whether the machine is still there, and if so tries again.
 func (m *Machine) discard(ctx context.Context) error {
-	err := m.Delete(ctx, nil)
-	if isMissingMachine(err) {
-		return nil
+	if _, err := m.resolve(ctx); err != nil && !isMissingMachine(err) {
+		return wrapError("delete", m.Name(), err)
 	}
-	return err
+	created := m.created()
+	pause := newPause(200*time.Millisecond, time.Second)
+	for try := 1; ; try++ {
+		err := m.Delete(ctx, nil)
+		if isMissingMachine(err) {
+			return nil
+		}
+		if !ambiguous(err) || try == discards || pause.wait(ctx) != nil {
+			return err
+		}
+		info, lookErr := m.inspect(ctx)
+		if isMissingMachine(lookErr) || lookErr == nil && !created.IsZero() && !info.CreatedAt.Equal(created) {
+			return nil // somebody else's machine has the name by now
+		}
+	}
+}
+
+// created returns when the machine was created, if that was told.
+func (m *Machine) created() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil {
+		return time.Time{}
+	}
+	return m.last.CreatedAt
 }
 
 // change runs a call that changes the machine as a whole.

@@ -116,6 +116,50 @@ func TestDiscardIsBounded(t *testing.T) {
 	})
 }
 
+// TestDiscardAnswerLost: the machine goes all the same, and never another one that has its name by then.
+func TestDiscardAnswerLost(t *testing.T) {
+	at10, at20 := time.Unix(10, 0), time.Unix(20, 0)
+	tests := []struct {
+		name          string
+		before, after func(context.Context, string) error
+		recreated     bool
+		want          error
+		deletes       int
+		left          bool
+	}{
+		{name: "after the work", after: each("delete web", errLost), deletes: 1},
+		{name: "before the work", before: at("delete web", 1, fails(errLost)), deletes: 2},
+		{name: "again and again", before: each("delete web", errLost), want: smol.ErrUnavailable, deletes: 3, left: true},
+		{name: "recreated", after: each("delete web", errLost), recreated: true, deletes: 1, left: true},
+		{name: "refused", before: each("delete web", &smol.Error{Code: smol.CodeConflict, Status: 409}), want: smol.ErrConflict, deletes: 1, left: true},
+		{name: "not dialled", before: each("delete web", &smol.Error{Code: smol.CodeUnavailable, Err: &netOpError}), want: smol.ErrUnavailable, deletes: 1, left: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.add(smol.Info{Name: "web", ID: "web", State: smol.StateRunning, CreatedAt: at10})
+				f.before, f.after = tt.before, tt.after
+				if tt.recreated {
+					f.after = func(ctx context.Context, call string) error {
+						if call == "delete web" {
+							f.add(smol.Info{Name: "web", ID: "web", State: smol.StateRunning, CreatedAt: at20})
+						}
+						return tt.after(ctx, call)
+					}
+				}
+				m := smol.NewFleet(f).Machine("web")
+				if err := m.Discard(); !errors.Is(err, tt.want) {
+					t.Errorf("got %v, want %v", err, tt.want)
+				}
+				if n := f.count("delete"); n != tt.deletes || f.has("web") != tt.left {
+					t.Errorf("%d deletes, want %d; machine there: %v, want %v", n, tt.deletes, f.has("web"), tt.left)
+				}
+			})
+		})
+	}
+}
+
 func TestHostileReference(t *testing.T) {
 	l := smoltest.NewLocal(t, &smoltest.Options{Guest: smoltest.Script(nil)})
 	fleet := l.Service(t).Fleet

@@ -119,7 +119,7 @@ func TestSimLongOutput(t *testing.T) {
 		if got := hex.EncodeToString(sum.Sum(nil)); !strings.HasPrefix(said.String(), got) {
 			t.Errorf("%d bytes: the output has the sum %s, in the machine it is %s", size, got, &said)
 		}
-		l.Fault(smoltest.Fault{Method: "GET", Path: "/files/", Action: smoltest.Cut, After: 1000})
+		l.Fault(smoltest.Fault{Method: "GET", Path: "files/", Action: smoltest.Cut, After: 1000})
 	}
 }
 
