@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 // faultHelp tells what a fault is written as.
 const faultHelp = "misbehave as the `JSON` says; may be repeated. " +
-	`{"method":"POST","path":"/api/v1/machines/*/exec","nth":2,"times":1,"action":"fail","status":503,"body":"busy","contentType":"text/plain",` +
+	`{"method":"POST","path":"/api/v1/machines/*/exec","nth":2,"times":1,"action":"fail","status":503,"body":"busy","contentType":"text/plain","header":{"Retry-After":"2"},` +
 	`"delay":"100ms","after":10,"work":true}; the actions are pass, fail, lose reply, cut, hang and garble`
 
 // faultSpec is a fault as the flag has it.
@@ -25,6 +26,7 @@ type faultSpec struct {
 	Status       int
 	ContentType  string
 	Body         string
+	Header       map[string]string
 	After        int64
 }
 
@@ -54,6 +56,10 @@ func parseFault(text string) (fault.Fault, error) {
 		if f.Delay, err = time.ParseDuration(s.Delay); err != nil {
 			return fault.Fault{}, usagef("invalid value '%s' for '--fault <JSON>': %v", text, err)
 		}
+	}
+	f.Header = http.Header{}
+	for name, value := range s.Header {
+		f.Header.Set(name, value)
 	}
 	names := make([]string, 0, len(faultActions))
 	for _, a := range faultActions {

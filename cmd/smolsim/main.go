@@ -1,5 +1,5 @@
-// Smolsim stands where smolvm stands: it serves the local machine API and runs machines without a hypervisor, each a Linux
-// namespace of its own. It is for trying out and for tests, and is no isolation for hostile code.
+// Smolsim stands where smolvm stands, and where the cloud stands: it serves the API of either and runs machines without a hypervisor,
+// each a Linux namespace of its own. It is for trying out and for tests, and is no isolation for hostile code.
 package main
 
 import (
@@ -37,8 +37,10 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve start", "[flags]", "serve the local machine API until SIGINT or SIGTERM; machines keep running", serveStart},
+		{"cloud", "--token-file FILE [flags]", "serve the cloud's API and print its URL, until SIGINT or SIGTERM; machines keep running", serveCloud},
 		{"serve openapi", "[-o FILE] [-f json|yaml]", "print the OpenAPI document of the API", serveOpenAPI},
-		{"run", "[--keep] -- CMD ARGS...", "run a command with SMOL_LOCAL_URL set to a server of its own, then remove that", runCommand},
+		{"run", "[--keep] [--cloud] -- CMD ARGS...", "run a command with SMOL_LOCAL_URL, and with --cloud SMOL_CLOUD_URL and SMOL_CLOUD_TOKEN, set to " +
+			"servers of its own, then remove those", runCommand},
 	}
 }
 

@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv("SMOL_LOCAL_URL") != "" && os.Getenv(clientMode) == "1":
 		os.Exit(client())
+	case os.Getenv("SMOL_CLOUD_URL") != "" && os.Getenv(clientOfCloud) == "1":
+		os.Exit(cloudClient())
 	case os.Getenv(asProgram) == "1":
 		main.Main()
 		return
@@ -80,7 +82,7 @@ func TestHelp(t *testing.T) {
 	if stderr != "" || code != 0 {
 		t.Errorf("%q, exit %d", stderr, code)
 	}
-	for _, want := range []string{"serve start", "serve openapi", "run [--keep] -- CMD", "--version"} {
+	for _, want := range []string{"serve start", "serve openapi", "run [--keep] [--cloud] -- CMD", "cloud --token-file FILE", "--version"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the help does not tell of %q:\n%s", want, stdout)
 		}

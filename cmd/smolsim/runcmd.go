@@ -11,13 +11,19 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/cloud"
 	"github.com/smol-machines/smol-go/internal/sim/host"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
 )
 
-// urlVariable tells the command where its server is; the library reads it.
-const urlVariable = "SMOL_LOCAL_URL"
+// These variables tell the command where its servers are, and the key of the cloud; the library reads them.
+const (
+	urlVariable   = "SMOL_LOCAL_URL"
+	cloudVariable = "SMOL_CLOUD_URL"
+	tokenVariable = "SMOL_CLOUD_TOKEN"
+)
 
 // Exit codes for commands that do not run, as env has them.
 const (
@@ -25,10 +31,11 @@ const (
 	exitNotFound = 127
 )
 
-// runCommand runs a command beside a server of its own, which is gone with all it made when the command has ended.
+// runCommand runs a command beside servers of its own, which are gone with all they made when the command has ended.
 func runCommand(ctx context.Context, p *program, args []string) (code int, err error) {
 	flags := p.flags("run")
 	keep := flags.Bool("keep", false, "leave the files of the machines and say where they are")
+	withCloud := flags.Bool("cloud", false, "give the command a cloud as well")
 	if err := p.parse(flags, args); err != nil {
 		return exitUsage, err
 	}
@@ -43,22 +50,63 @@ func runCommand(ctx context.Context, p *program, args []string) (code int, err e
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	h, err := host.Start(&host.Options{Server: local.Options{Guest: g}, TCP: runtime.GOOS == "windows"})
+	servers, err := startServers(g, *withCloud)
 	if err != nil {
 		return exitError, err
 	}
-	code, err = p.child(ctx, argv, h.URL(), signals)
-	if *keep {
-		fmt.Fprintf(p.stderr, "smolsim: kept %s\n", h.Dir())
-		return code, errors.Join(err, h.Stop())
+	code, err = p.child(ctx, argv, servers.env, signals)
+	return code, errors.Join(err, servers.end(p, *keep))
+}
+
+// servers are what a command has beside it.
+type servers struct {
+	hosts []interface {
+		Dir() string
+		Stop() error
+		Close() error
 	}
-	return code, errors.Join(err, h.Close())
+	env []string
+}
+
+// startServers starts the local service, and the cloud if that is wanted.
+func startServers(g sim.Guest, withCloud bool) (*servers, error) {
+	h, err := host.Start(&host.Options{Server: local.Options{Guest: g}, TCP: runtime.GOOS == "windows"})
+	if err != nil {
+		return nil, err
+	}
+	s := &servers{env: []string{urlVariable + "=" + h.URL()}}
+	s.hosts = append(s.hosts, h)
+	if !withCloud {
+		return s, nil
+	}
+	token := newToken()
+	c, err := host.StartCloud(&host.CloudOptions{Server: cloud.Options{Guest: g, Token: token}})
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	s.hosts = append(s.hosts, c)
+	s.env = append(s.env, cloudVariable+"="+c.URL(), tokenVariable+"="+token)
+	return s, nil
+}
+
+// end ends the servers and all they made, and removes their files unless they are to be kept.
+func (s *servers) end(p *program, keep bool) error {
+	var err error
+	for _, h := range s.hosts {
+		if keep {
+			fmt.Fprintf(p.stderr, "smolsim: kept %s\n", h.Dir())
+			err = errors.Join(err, h.Stop())
+			continue
+		}
+		err = errors.Join(err, h.Close())
+	}
+	return err
 }
 
 // child runs argv to its end and hands it the signals that this process gets.
-func (p *program) child(ctx context.Context, argv []string, url string, signals <-chan os.Signal) (int, error) {
+func (p *program) child(ctx context.Context, argv, env []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), urlVariable+"="+url)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintf(p.stderr, "smolsim: %v\n", err)

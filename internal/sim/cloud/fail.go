@@ -24,7 +24,10 @@ const (
 	StyleEmpty ErrorStyle = "empty"
 )
 
-var styles = []ErrorStyle{"", StyleProblem, StyleCodeError, StyleErrorCode, StyleMessage, StyleText, StyleEmpty}
+// Styles returns all shapes.
+func Styles() []ErrorStyle {
+	return []ErrorStyle{StyleProblem, StyleCodeError, StyleErrorCode, StyleMessage, StyleText, StyleEmpty}
+}
 
 // failure is an error that is told to the client in the shape of the day.
 type failure struct {

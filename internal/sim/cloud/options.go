@@ -183,8 +183,8 @@ func (o *Options) withDefaults() (Options, error) {
 		return Options{}, errors.New("cloud: Options.DataDir is not set")
 	case o.Token == "" && len(o.Keys) == 0:
 		return Options{}, errors.New("cloud: neither Options.Token nor Options.Keys is set, and nobody could be let in")
-	case !slices.Contains(styles, o.Errors):
-		return Options{}, fmt.Errorf("cloud: Options.Errors is %q; it is one of %q", o.Errors, styles)
+	case o.Errors != "" && !slices.Contains(Styles(), o.Errors):
+		return Options{}, fmt.Errorf("cloud: Options.Errors is %q; it is one of %q", o.Errors, Styles())
 	case !slices.Contains([]string{"", modeOpen, modeBlocked}, o.DefaultNetwork):
 		return Options{}, fmt.Errorf("cloud: Options.DefaultNetwork is %q; it is %q or %q", o.DefaultNetwork, modeOpen, modeBlocked)
 	case !slices.Contains([]int{0, 404, 405, 501}, o.FilesStatus):
