@@ -94,7 +94,7 @@ func unreadable(err error) error {
 // ReadDir describes the entries of the directory at the absolute path in the machine, sorted by name. Symbolic links among them are described
 // themselves, with FileInfo.Link; path itself may be one. An entry that comes or goes meanwhile may be in the result or not.
 //
-// It is one command for some 10,000 entries; a listing above 8 MiB goes through a file in the machine, which is a download and two commands
+// It is one command for some 10,000 entries; a listing above 4 MiB goes through a file in the machine, which is a download and two commands
 // more. Errors match fs.ErrNotExist, fs.ErrPermission and, if path is not a directory, [ErrInvalid].
 func (m *Machine) ReadDir(ctx context.Context, path string) ([]*FileInfo, error) {
 	o, err := m.fileOp("read directory", path)

@@ -78,7 +78,7 @@ func (o *fileOp) execLater(ctx context.Context, build func() guest.FileRequest) 
 		return nil, o.noShell(err)
 	}
 	if err == nil {
-		err = fileFailure(reply, o.said)
+		err = o.failure(reply)
 	}
 	return reply, o.wrap(err)
 }
@@ -113,8 +113,8 @@ var fileFailures = map[guest.FileStatus]Error{
 	},
 }
 
-// fileFailure returns the failure that the machine's answer tells of, or nil. said is what its tools wrote.
-func fileFailure(reply *guest.FileReply, said string) error {
+// failure returns the failure that the machine's answer tells of, or nil.
+func (o *fileOp) failure(reply *guest.FileReply) error {
 	switch reply.Status {
 	case guest.FileOK, guest.FileStaged, guest.FileBig, guest.FilePlain:
 		return nil
@@ -125,9 +125,10 @@ func fileFailure(reply *guest.FileReply, said string) error {
 		}
 	}
 	if e, ok := fileFailures[reply.Status]; ok {
+		e.Path = o.path // for it is the file that is missing and not the machine
 		return &e
 	}
-	said = strings.TrimSpace(said)
+	said := strings.TrimSpace(o.said)
 	if said == "" {
 		said = "the machine could not do it"
 	}

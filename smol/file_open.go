@@ -38,9 +38,9 @@ func (m *Machine) ReadFile(ctx context.Context, path string) ([]byte, error) {
 
 // Open opens the file at the absolute path in the machine for reading. ctx bounds the reading too. The caller closes the File.
 //
-// A whole file is one download. A part of it is cut out in the machine: up to 1 MiB comes with one command, more goes through a file below
+// A whole file is one download. A part of it is cut out in the machine: up to 256 KiB come with one command, more goes through a file below
 // /workspace/.smol in pieces of 64 MiB, with a command and a download for each. A file of /proc, which has no size, is read by commands
-// of 1 MiB each.
+// of 256 KiB each.
 //
 // A file of more than 64 KiB that is open occupies one of the machine's few places for calls until it has been read to its end or
 // closed; further calls may wait for that.

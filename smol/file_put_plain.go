@@ -26,7 +26,7 @@ func (o *fileOp) putPlain(ctx context.Context, src *source, mode int, why error)
 	if !within(o.path, "/workspace") && t.MaxBlindUpload > 0 {
 		most = t.MaxBlindUpload
 	}
-	p, size, err := src.only(most)
+	p, size, err := src.only(ctx, most)
 	if err == nil {
 		err = o.in(ctx, limit.Ordinary, func(ctx context.Context, id string) error { return b.Upload(ctx, id, o.path, p, size) })
 		n, _, failed := p.end()
@@ -41,14 +41,14 @@ func (o *fileOp) putPlain(ctx context.Context, src *source, mode int, why error)
 }
 
 // only returns all of the source as one piece. It refuses more than most bytes, without a piece that is taken for the whole.
-func (s *source) only(most int64) (*piece, int64, error) {
+func (s *source) only(ctx context.Context, most int64) (*piece, int64, error) {
 	if most <= 0 {
 		most = 1 << 62
 	}
 	if s.left > most {
 		return nil, 0, tooLarge(most)
 	}
-	p, size := s.next(most)
+	p, size := s.next(ctx, most)
 	if size < 0 {
 		p.exceeds = tooLarge(most)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// inlineRange is how much of a file comes with a command's reply. The wire carries it in two forms, one of them twice or thrice as long.
-	inlineRange = 1 << 20
+	// inlineRange is how much of a file comes with a command's reply. The wire carries it in two forms, one of which is up to six times as long.
+	inlineRange = 256 << 10
 	// stagedRange is how much of a file is cut at a time into a file of its own.
 	stagedRange = 64 << 20
 )

@@ -1,19 +1,34 @@
 package smol
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 )
 
 // source is what is to be written into a machine: a reader of which pieces are taken, one after the other.
 type source struct {
 	r      io.Reader
-	left   int64        // how many bytes are still to be read; negative: not known
+	left   int64        // how many bytes are still to be taken; negative: not known
 	rewind func() error // goes back to the beginning; nil: cannot
-	ahead  []byte       // at most one byte that was read to see whether there is more
+	quick  bool         // reading r never takes long
+
+	// A reader that can block is read on a goroutine, so that a context can end the wait for it.
+	buf     []byte
+	reading chan readResult // a read that is under way
+	unread  int64           // how many bytes may still be read from r, if left is known
+	have    []byte          // read and not yet taken
+	err     error           // comes after what was read
+}
+
+type readResult struct {
+	n   int
+	err error
 }
 
 // newSource finds out the size of what r holds, if that can be had without reading.
@@ -28,11 +43,19 @@ func newSource(r io.Reader, size int64) (*source, error) {
 	if size > 0 {
 		s.left = size
 	}
-	if seeker, ok := r.(io.Seeker); ok && seekable(r) {
+	seeks := seekable(r)
+	switch r.(type) {
+	case *bytes.Reader, *strings.Reader, *bytes.Buffer:
+		s.quick = true
+	case *os.File:
+		s.quick = seeks
+	}
+	if seeker, ok := r.(io.Seeker); ok && seeks {
 		s.useSeeker(seeker)
 	} else if sized, ok := r.(interface{ Len() int }); ok && s.left < 0 {
 		s.left = int64(sized.Len())
 	}
+	s.unread = s.left
 	return s, nil
 }
 
@@ -60,8 +83,11 @@ func (s *source) useSeeker(r io.Seeker) {
 		size = max(end-here, 0)
 	}
 	rewind := func() error {
+		if s.reading != nil {
+			return errPieceEnded
+		}
 		_, err := r.Seek(here, io.SeekStart)
-		s.left, s.ahead = size, nil
+		s.left, s.unread, s.have, s.err = size, size, nil, nil
 		return err
 	}
 	if rewind() == nil {
@@ -69,40 +95,85 @@ func (s *source) useSeeker(r io.Seeker) {
 	}
 }
 
-// next returns the next piece, of at most limit bytes, and its size, or -1 if that is not known.
-func (s *source) next(limit int64) (*piece, int64) {
+// next returns the next piece, of at most limit bytes, and its size, or -1 if that is not known. It can be read as long as ctx lasts.
+func (s *source) next(ctx context.Context, limit int64) (*piece, int64) {
 	size := int64(-1)
 	if s.left >= 0 {
 		size = min(s.left, limit)
 		limit = size
 	}
-	return &piece{src: s, left: limit, short: size >= 0}, size
+	return &piece{ctx: ctx, src: s, left: limit, short: size >= 0}, size
 }
 
-// more reports whether there is another piece. It reads a byte ahead if the size is not known.
-func (s *source) more() (bool, error) {
-	if s.left >= 0 || len(s.ahead) > 0 {
-		return s.left != 0, nil
+// more reports whether there is another piece. It reads ahead if the size is not known.
+func (s *source) more(ctx context.Context) (bool, error) {
+	if s.left >= 0 {
+		return s.left > 0, nil
 	}
-	b := make([]byte, 1)
-	_, err := io.ReadFull(s.r, b)
+	for tries := 0; len(s.have) == 0 && s.err == nil; tries++ {
+		if err := s.fill(ctx); err != nil {
+			return false, err
+		}
+		if tries == 100 {
+			s.err = io.ErrNoProgress
+		}
+	}
 	switch {
-	case errors.Is(err, io.EOF):
+	case len(s.have) > 0:
+		return true, nil
+	case s.err == io.EOF:
 		return false, nil
-	case err != nil:
-		return false, readError(err)
 	}
-	s.ahead = b
-	return true, nil
+	return false, readError(s.err)
 }
 
-func (s *source) read(p []byte) (int, error) {
-	if len(s.ahead) > 0 && len(p) > 0 {
-		n := copy(p, s.ahead)
-		s.ahead = nil
+// read reads some of the source.
+func (s *source) read(ctx context.Context, p []byte) (int, error) {
+	if s.quick && len(s.have) == 0 && s.err == nil {
+		return s.r.Read(p)
+	}
+	if len(s.have) == 0 && s.err == nil {
+		if err := s.fill(ctx); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.have)
+	s.have = s.have[n:]
+	if len(s.have) > 0 {
 		return n, nil
 	}
-	return s.r.Read(p)
+	return n, s.err
+}
+
+// fill waits for something to take. Its error is that of ctx.
+func (s *source) fill(ctx context.Context) error {
+	if s.reading == nil {
+		if s.buf == nil {
+			s.buf = make([]byte, readAhead)
+		}
+		buf := s.buf
+		if s.left >= 0 {
+			buf = buf[:min(int64(len(buf)), s.unread)]
+		}
+		done := make(chan readResult, 1)
+		s.reading = done
+		go func() {
+			n, err := s.r.Read(buf)
+			if n < 0 || n > len(buf) {
+				n, err = 0, fmt.Errorf("the reader says that it read %d of %d bytes", n, len(buf))
+			}
+			done <- readResult{n, err}
+		}()
+	}
+	select {
+	case r := <-s.reading:
+		s.reading = nil
+		s.have, s.err = s.buf[:r.n], r.err
+		s.unread -= int64(r.n)
+		return nil
+	case <-ctx.Done():
+		return cause(ctx)
+	}
 }
 
 // readError says that it was the caller's reader that failed.
@@ -113,6 +184,7 @@ func readError(err error) error {
 // piece is the reader of a part of a source. HTTP clients may go on reading a body after the call that it was for has returned; a piece
 // that has been ended takes no more from its source, except for a read that is under way.
 type piece struct {
+	ctx   context.Context // bounds the reading, which happens within one call
 	src   *source
 	short bool // that there is less than left is an error
 	// exceeds is the error if the source has more than the piece. Nil: the rest is for another piece.
@@ -143,12 +215,9 @@ func (p *piece) Read(b []byte) (int, error) {
 	case done:
 		return 0, p.atEnd()
 	}
-	n, err := p.src.read(b)
+	n, err := p.src.read(p.ctx, b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n < 0 || n > len(b) {
-		n, err = 0, fmt.Errorf("the reader says that it read %d of %d bytes", n, len(b))
-	}
 	p.n += int64(n)
 	p.left -= int64(n)
 	switch {
@@ -172,7 +241,7 @@ func (p *piece) Read(b []byte) (int, error) {
 func (p *piece) atEnd() error {
 	err := io.EOF
 	if p.exceeds != nil {
-		more, failed := p.src.more()
+		more, failed := p.src.more(p.ctx)
 		switch {
 		case failed != nil:
 			err = failed

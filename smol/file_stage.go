@@ -87,7 +87,7 @@ func (s *stage) fill(ctx context.Context, src *source) error {
 // upload moves one piece and reports whether it was the last.
 func (s *stage) upload(ctx context.Context, b FileBackend, src *source, most int64) (last bool, err error) {
 	file := guest.FilePiece{Path: s.next()}
-	p, size := src.next(most)
+	p, size := src.next(ctx, most)
 	err = s.o.in(ctx, limit.Ordinary, func(ctx context.Context, id string) error {
 		return b.Upload(ctx, id, file.Path, p, size)
 	})
@@ -112,7 +112,7 @@ func (s *stage) upload(ctx context.Context, b FileBackend, src *source, most int
 	if last {
 		return true, nil
 	}
-	more, err := src.more()
+	more, err := src.more(ctx)
 	return !more, err
 }
 
@@ -121,14 +121,14 @@ func (s *stage) fillByExec(ctx context.Context, src *source) error {
 	s.whole = guest.FilePiece{Path: s.next()}
 	buf := make([]byte, argPiece)
 	for last := false; !last; {
-		p, _ := src.next(argPiece)
+		p, _ := src.next(ctx, argPiece)
 		n, err := io.ReadFull(p, buf)
 		_, end, failed := p.end()
 		if failed != nil {
 			return s.o.wrap(failed)
 		}
 		if last = end || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF); !last {
-			more, err := src.more()
+			more, err := src.more(ctx)
 			if err != nil {
 				return s.o.wrap(err)
 			}

@@ -121,6 +121,9 @@ func (o *fileOp) copyOutTree(archive *fileOp, x *unpacker, reply *guest.FileRepl
 	if err != nil {
 		return unreadable(err)
 	}
+	if size <= 0 {
+		return &Error{Code: CodeInternal, Message: "the machine's tar wrote nothing: " + shorten(strings.TrimSpace(o.said), 300)}
+	}
 	f, err := archive.open(x.ctx)
 	if err != nil {
 		return err

@@ -147,7 +147,7 @@ list)
   need stat head
   enter "$1"
   if [ -n "$2" ]; then entries >"$2" || end fail; end ok; fi
-  { printf 'smolfs1 ok\n'; entries; } | head -c 8388608
+  { printf 'smolfs1 ok\n'; entries; } | head -c 4194304
   ;;
 mkdir)
   [ -d "$1" ] && end ok
