@@ -130,3 +130,12 @@ func ExampleLogBackend() {
 	}
 	// Output: true smol: logs web: the local fleet has no console (unsupported)
 }
+
+func ExampleOriginBackend() {
+	svc, done := exampleService()
+	defer done()
+
+	_, ok := svc.Backend().(smol.OriginBackend)
+	fmt.Println(ok) // the local fleet shares the clock of this host, which is enough
+	// Output: false
+}
