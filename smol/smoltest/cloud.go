@@ -7,6 +7,7 @@ import (
 
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/host"
+	"github.com/smol-machines/smol-go/smol/cloud"
 )
 
 // Cloud is a stand-in of the cloud service, on a port of 127.0.0.1. It is safe for concurrent use.
@@ -64,6 +65,21 @@ func startCloud(o *CloudOptions, g sim.Guest) (*Cloud, error) {
 
 // Token is the key that the stand-in accepts and that may do everything a key may; SMOL_CLOUD_TOKEN takes it. It is worth nothing elsewhere.
 func (c *Cloud) Token() string { return c.token }
+
+// Service returns a client of the stand-in, which is closed at the end of the test.
+func (c *Cloud) Service(tb testing.TB) *cloud.Service {
+	tb.Helper()
+	svc, err := cloud.New(&cloud.Options{URL: c.URL(), Token: c.token})
+	if err != nil {
+		tb.Fatalf("smoltest: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := svc.Close(); err != nil {
+			tb.Errorf("smoltest: close the client: %v", err)
+		}
+	})
+	return svc
+}
 
 // Boots returns how often a machine, named by its id or its name, was booted. It is 0 for a machine that is not there.
 func (c *Cloud) Boots(machine string) int { return c.host.Boots(machine) }

@@ -3,6 +3,7 @@ package smoltest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/smol-machines/smol-go/smol"
 	"github.com/smol-machines/smol-go/smol/smoltest"
 )
 
@@ -84,6 +86,21 @@ func TestCloudRestart(t *testing.T) {
 		}
 		if c.URL() != url || c.Boots(id) != 1 {
 			t.Errorf("URL %s, was %s; %d boots", c.URL(), url, c.Boots(id))
+		}
+	})
+}
+
+// The client of the library finds its way in.
+func TestCloudService(t *testing.T) {
+	eachCloud(t, func(t *testing.T, c *smoltest.Cloud) {
+		m, err := c.Service(t).Create(t.Context(), smol.Spec{Image: "alpine"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := m.Shell("echo out; echo err >&2; exit 3").Output(t.Context())
+		var exit *smol.ExitError
+		if string(out) != "out\n" || !errors.As(err, &exit) || exit.Code != 3 {
+			t.Errorf("%q, %v", out, err)
 		}
 	})
 }
