@@ -147,6 +147,9 @@ func (c *call) checkCreate(req *createMachineRequest) (*record, error) {
 	if err := checkEnv(rec.Env); err != nil {
 		return nil, err
 	}
+	if err := c.credentialsThere(rec); err != nil {
+		return nil, badRequest("%v", err)
+	}
 	if req.Name != nil {
 		rec.Name = *req.Name
 		err = checkName(rec.Name)

@@ -35,6 +35,7 @@ var allScopes = []string{
 type principal struct {
 	account string
 	scopes  []string
+	expires time.Time
 	// machine, unless empty, is the only one whose ports it may reach: it shows a connect token, not a key.
 	machine string
 }
@@ -124,5 +125,5 @@ func (s *Server) authenticate(r *http.Request, m *method) (*principal, error) {
 	case len(key.Scopes) == 0:
 		return nil, fail(http.StatusForbidden, "API key has no scopes")
 	}
-	return &principal{account: key.Account, scopes: key.Scopes}, nil
+	return &principal{account: key.Account, scopes: key.Scopes, expires: key.Expires}, nil
 }

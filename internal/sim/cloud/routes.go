@@ -52,6 +52,12 @@ func open(m method, public bool) method {
 	return m
 }
 
+// socket lets a handshake have its token in the query; connect tokens will do if connect is set.
+func socket(m method, connect bool) method {
+	m.socket, m.connect = true, connect
+	return m
+}
+
 // allow is the Allow header of a path for a method that it does not have.
 func (e *entry) allow() string {
 	var names []string
@@ -94,6 +100,7 @@ func (s *Server) routes() []entry {
 		m.idle = true
 		return m
 	}
+	bridge := socket(method{do: (*call).connect, scopes: []string{scopeExec}}, true)
 	table := []entry{
 		at("/health", open(get((*call).health), true)),
 		at("/livez", open(get((*call).ok), spec)),
@@ -118,6 +125,17 @@ func (s *Server) routes() []entry {
 		at(one+"/sessions/{sid}", del((*call).deleteSession, scopeExec)),
 		at(one+"/sessions/{sid}/exec", post((*call).execSession, scopeExec)),
 		at(one+"/files/{*path}", get((*call).download, scopeFiles), put((*call).upload, scopeFiles)),
+		at(one+"/exec/interactive", socket(get((*call).terminal, scopeExec), false)),
+		at(one+"/ports", put((*call).putPorts, scopeCreate)),
+		at(one+"/port-links", post((*call).portLinks, scopeCreate), del((*call).revokeLinks, scopeCreate)),
+		at(one+"/share", post((*call).share, scopeCreate), del((*call).unshare, scopeCreate)),
+		at(one+"/connect/{port}", bridge),
+		at(one+"/connect/{port}/", bridge),
+		at(one+"/connect/{port}/{*rest}", bridge),
+		at(one+"/connect-token", post((*call).makeToken, scopeExec)),
+		at(one+"/tunnel/{port}", socket(get((*call).tunnel, scopeExec), true)),
+		at("/v1/credentials", get((*call).listCredentials, scopeRead)),
+		at("/v1/credentials/{name}", put((*call).putCredential, scopeCreate), del((*call).deleteCredential, scopeDelete)),
 		at(one+"/branches", post((*call).branch, scopeCreate)),
 		at(one+"/branches/batch", post((*call).branchBatch, scopeCreate)),
 		at(one+"/fork", post((*call).branch, scopeCreate)),

@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"log/slog"
@@ -39,9 +40,11 @@ type Server struct {
 	names    map[string]string   // an account and a name, to the id; "" while it is being made
 	making   map[string]int      // machines being made, by account
 	past     map[string]*record  // deleted machines, by id
-	tokens   map[string]connectGrant
+	tokens   map[[sha256.Size]byte]connectGrant
 	points   map[string]*checkpoint
-	seq      int
+	// credentials are by account and name.
+	credentials map[string]credential
+	seq         int
 }
 
 // New loads the records in o.DataDir, adopts the machines that still run, and starts to look after them. Close the server to stop it.
@@ -57,7 +60,7 @@ func New(o *Options) (*Server, error) {
 	s := &Server{
 		keys: newKeyring(opts.Keys), clock: opts.Clock, store: st, began: opts.Clock.Now(), tasks: task.New(), unsweep: func() {},
 		machines: map[string]*machine{}, names: map[string]string{}, making: map[string]int{},
-		past: map[string]*record{}, tokens: map[string]connectGrant{}, points: map[string]*checkpoint{},
+		past: map[string]*record{}, tokens: map[[sha256.Size]byte]connectGrant{}, points: map[string]*checkpoint{}, credentials: map[string]credential{},
 	}
 	opts.Keys = nil // the ring has what is needed of them
 	s.o = opts

@@ -209,15 +209,7 @@ func (m *machine) commit(v *vm, change func(*record)) error {
 
 // placed gives every port one of the host's. They are told, but nobody listens there: the connect bridge leads to the machine.
 func placed(ports []port, seq int) []port {
-	out := make([]port, 0, len(ports))
-	for i, p := range ports {
-		if p.HostPort == nil {
-			host := uint16(30000 + (seq*maxPorts+i)%30000)
-			p.HostPort = &host
-		}
-		out = append(out, p)
-	}
-	return out
+	return rehosted(nil, append([]port{}, ports...), seq)
 }
 
 // watch takes note when the machine ends by itself.
