@@ -71,6 +71,7 @@ func TestRestoreHostile(t *testing.T) {
 		"up":               {archive(tar.Header{Name: "../../../pwned", Typeflag: tar.TypeReg, Mode: 0o644}), extract},
 		"absolute":         {archive(tar.Header{Name: filepath.Join(r.opts.DataDir, "pwned"), Typeflag: tar.TypeReg, Mode: 0o644}), extract},
 		"through a link":   {archive(tar.Header{Name: "l", Linkname: r.opts.DataDir, Typeflag: tar.TypeSymlink}, tar.Header{Name: "l/pwned", Typeflag: tar.TypeReg}), extract},
+		"a link out":       {archive(tar.Header{Name: "l", Linkname: "../../../../../etc/passwd", Typeflag: tar.TypeLink}), extract},
 		"twice":            {archive(tar.Header{Name: "a", Typeflag: tar.TypeReg}, tar.Header{Name: "a", Typeflag: tar.TypeReg}), extract},
 		"link through dir": {archive(tar.Header{Name: "d", Typeflag: tar.TypeDir, Mode: 0o700}, tar.Header{Name: "d/../../x", Typeflag: tar.TypeReg}), extract},
 	} {

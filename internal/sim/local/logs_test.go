@@ -3,6 +3,7 @@ package local_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -152,8 +153,12 @@ func TestLogFollowers(t *testing.T) {
 func TestLogRotation(t *testing.T) {
 	r := newRig(t, local.Options{})
 	r.machine("m", "")
+	console, err := filepath.Glob(filepath.Join(r.opts.DataDir, "vms", "*", "console.log"))
+	if err != nil || len(console) != 1 {
+		t.Fatal(console, err)
+	}
 	for i := range 5 {
-		if err := r.s.AppendConsole("m", fmt.Sprintf("%d\n", i)+strings.Repeat("x", 10<<20)+"\n"); err != nil {
+		if err := errors.Join(r.s.AppendConsole("m", fmt.Sprintf("%d\n", i)), os.Truncate(console[0], 10<<20+1)); err != nil {
 			t.Fatal(err)
 		}
 		r.s.Tick()

@@ -184,6 +184,9 @@ func TestRealCheckpoint(t *testing.T) {
 	r.sh("m", "mkdir /root/d; echo text >/root/d/f; chmod 4751 /root/d/f; ln -s d/f /root/l; chown 7:8 /root/d || true; echo w >/workspace/w")
 	want := r.sh("m", "stat -c '%n %a %u %g %F' /root/d /root/d/f; cat /root/l /workspace/w")
 	a := r.want(200, "", "POST", api+"/m/checkpoint", "")
+	if n := len(a.body); n > 32<<20 {
+		t.Errorf("the checkpoint has %d bytes: the one program of the image is in it more than once", n)
+	}
 	file := filepath.Join(t.TempDir(), "c")
 	if err := os.WriteFile(file, []byte(a.body), 0o600); err != nil {
 		t.Fatal(err)
