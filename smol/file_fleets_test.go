@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/smol-machines/smol-go/internal/simtest"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -139,7 +140,7 @@ func TestFilesWithoutShell(t *testing.T) {
 			if image == "" {
 				// The host's programs cannot be removed, but they can be hidden.
 				if out := m.sh(`mount -t tmpfs none /usr 2>&1 || echo no`); out != "" {
-					t.Skipf("the machine cannot hide its shell: %s", out)
+					simtest.Unable(t, "the machine cannot hide its shell: "+out)
 				}
 			} else {
 				m.sh("rm /bin/sh /bin/ash")
@@ -190,7 +191,7 @@ func testWithoutShell(t *testing.T, m *fileMachine) {
 func TestFilesFullDisk(t *testing.T) {
 	m := newFileMachine(t, smol.Spec{Image: "busybox"}, nil)
 	if out := m.sh(`mkdir /small && mount -t tmpfs -o size=64k none /small 2>&1 || echo no`); out != "" {
-		t.Skipf("the machine cannot mount: %s", out)
+		simtest.Unable(t, "the machine cannot mount: "+out)
 	}
 	if err := m.WriteFile(t.Context(), "/small/f", []byte("old"), nil); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/smol-machines/smol-go/internal/guest"
+	"github.com/smol-machines/smol-go/internal/simtest"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -77,7 +78,7 @@ func TestCopyOutUnreadable(t *testing.T) {
 	m := newFileMachine(t, smol.Spec{Image: "busybox"}, nil)
 	m.sh(`mkdir -p /root/t/d; cd /root/t; echo a >a; ln -s / d/x`)
 	if out := m.sh(`mount -t proc none /root/t/d 2>&1 || echo no`); out != "" {
-		t.Skipf("the machine cannot mount: %s", out)
+		simtest.Unable(t, "the machine cannot mount: "+out)
 	}
 	root := openRoot(t)
 	err := m.CopyOut(t.Context(), "/root/t", root, &smol.CopyOptions{SkipSpecial: true})
