@@ -8,8 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
