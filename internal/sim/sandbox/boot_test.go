@@ -183,6 +183,31 @@ func TestBootRefuses(t *testing.T) {
 	}
 }
 
+// What lies in the place of a disk is not shown as one, whatever it leads to.
+func TestBootOfAStrangeDirectory(t *testing.T) {
+	g := sandboxGuest(t)
+	for _, name := range []string{"root", "workspace"} {
+		for what, put := range map[string]func(string) error{
+			"a link to the host's root": func(at string) error { return os.Symlink("/", at) },
+			"a dangling link":           func(at string) error { return os.Symlink("/nonexistent", at) },
+			"a file":                    func(at string) error { return os.WriteFile(at, nil, 0o600) },
+		} {
+			dir := t.TempDir()
+			if err := put(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+			m, err := g.Boot(t.Context(), &sim.Boot{Dir: dir})
+			if err == nil {
+				m.Kill()
+			}
+			if !errors.Is(err, syscall.ENOTDIR) || !strings.Contains(err.Error(), filepath.Join(dir, name)) {
+				t.Errorf("%s as %s: %v", what, name, err)
+			}
+			assertNoMachine(t, dir)
+		}
+	}
+}
+
 func TestBootOnlyOnceAtATime(t *testing.T) {
 	g := sandboxGuest(t)
 	dir := filepath.Join(t.TempDir(), "m")

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bytes"
 	"net"
+	"strings"
 	"syscall"
 )
 
@@ -41,10 +42,18 @@ func toRanges(in []IDRange) (out []idRange) {
 	return out
 }
 
+// ParseIDRanges reads an id map.
+func ParseIDRanges(text string) (out []IDRange, err error) {
+	ids, err := parseIDs(strings.NewReader(text))
+	for _, r := range ids {
+		out = append(out, IDRange{First: r.first, Size: r.size})
+	}
+	return out, err
+}
+
 // Seams for tests.
 var (
 	Remedy      = remedy
-	ParseIDs    = parseIDs
 	CheckStatic = checkStatic
 	Hostname    = hostname
 )

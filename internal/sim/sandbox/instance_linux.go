@@ -187,7 +187,7 @@ func (m *instance) cut(err error) error {
 		return unix.E2BIG
 	case errors.Is(err, net.ErrClosed):
 		return m.lost()
-	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
 		select {
 		case <-m.process.gone:
 			return m.lost()

@@ -50,6 +50,9 @@ func (s *state) prepare(id *identity, bootID string) error {
 		if err := os.Mkdir(s.file(name), 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
+		if fi, err := os.Lstat(s.file(name)); err != nil || !fi.IsDir() { // a link would show what it leads to
+			return errors.Join(err, &os.PathError{Op: "prepare", Path: s.file(name), Err: unix.ENOTDIR})
+		}
 	}
 	if err := os.WriteFile(s.file(bootIDName), []byte(bootID+"\n"), 0o644); err != nil {
 		return err

@@ -116,7 +116,7 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x", "0 0", "0 0 -1", "0 0 0", "-1 0 1", "99999999999999999999 0 1"} {
-		if ids, err := sandbox.ParseIDs(strings.NewReader(text)); err == nil {
+		if ids, err := sandbox.ParseIDRanges(text); err == nil {
 			t.Errorf("id map %q is %v", text, ids)
 		}
 	}
