@@ -26,6 +26,9 @@ type source struct {
 	err     error           // comes after what was read
 }
 
+// sourceBuffer is how much is read at once on the goroutine, so that handing it over costs little.
+const sourceBuffer = 256 << 10
+
 type readResult struct {
 	n   int
 	err error
@@ -149,7 +152,7 @@ func (s *source) read(ctx context.Context, p []byte) (int, error) {
 func (s *source) fill(ctx context.Context) error {
 	if s.reading == nil {
 		if s.buf == nil {
-			s.buf = make([]byte, readAhead)
+			s.buf = make([]byte, sourceBuffer)
 		}
 		buf := s.buf
 		if s.left >= 0 {

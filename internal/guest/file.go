@@ -123,7 +123,7 @@ func (r *FileAppend) Argv() []string {
 func (r *FileCommit) Argv() []string {
 	mode := "-"
 	if r.Mode >= 0 {
-		mode = fileOctal(r.Mode)
+		mode = strconv.FormatInt(int64(r.Mode), 8) // as stat says it, which saves the chmod to what is there already
 	}
 	return fileArgv("commit", append([]string{r.Path, mode}, filePieceArgs(r.Pieces)...)...)
 }

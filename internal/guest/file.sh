@@ -30,9 +30,12 @@ parents() {
   [ -d "$1" ] || (umask 022; mkdir -p "$1") || { barred "$1/" w; end fail; }
   [ -w "$1" ] && [ -x "$1" ] || end perm
 }
+stages() {
+  w= c=0
+  while [ $# -gt 0 ]; do f="$f $1" w="$w $2" c=$((c + 1)); shift 2; done
+}
 staged() {
-  w=
-  while [ $# -gt 0 ]; do f="$f $1" w="$w $2"; shift 2; done
+  stages "$@"
   g=$(stat -c %s $f 2>/dev/null)
   [ " $(echo $g)" = "$w" ] || end size $g
 }
@@ -44,7 +47,7 @@ glue() {
 }
 mounted() { while read -r _ _ _ _ q _; do [ "$q" = "$1" ] && return; done </proc/self/mountinfo; false; }
 commit() {
-  t=$1 m=$2 o= k=0
+  t=$1 m=$2 k=0 x= o= g=
   while [ -L "$t" ]; do
     k=$((k + 1))
     [ $k -le 40 ] && l=$(readlink -n "$t" && echo x) || end loop
@@ -54,16 +57,21 @@ commit() {
   if [ -e "$t" ]; then
     [ -f "$t" ] || end special
     [ -w "$t" ] || end perm
-    o=$(stat -c '%a %u:%g' "$t") || end fail
-    [ "$m" = - ] && m=${o% *}
-    o=${o#* }
-  elif [ "$m" = - ]; then m=644
+    x=1
   fi
+  set -- $(stat -c '%s %a %u:%g' $f ${x:+"$t"} 2>/dev/null)
+  [ $# = $((3 * (c + ${x:-0}))) ] || end size $(stat -c %s $f 2>/dev/null)
+  a=$2 q=$3
+  for i in $w; do g="$g $1"; shift 3; done
+  [ "$g" = "$w" ] || end size $g
+  [ -z "$x" ] || o=$3
+  [ "$m" != - ] || m=${2:-644}
   parents "${t%/*}/"
+  glue
   n=${t%/*}/.smol-${s##*/} p=$s
-  [ -O "$s" ] || { p=$n; cat "$s" >"$n" && rm -f "$s" || end fail; }
-  [ -z "$o" ] || chown "$o" "$p" || end perm
-  chmod "$m" "$p" || end fail
+  [ -O "$s" ] || { p=$n a= q=; cat "$s" >"$n" && rm -f "$s" || end fail; }
+  [ -z "$o" ] || [ "$o" = "$q" ] || chown "$o" "$p" || end perm
+  [ "$m" = "$a" ] && [ "${o:-$q}" = "$q" ] || chmod "$m" "$p" || end fail
   [ "$p" = "$n" ] || mv -f "$s" "$n" || end fail
   mv -f "$n" "$t" || { mounted "$t" && cat "$n" >"$t" && chmod "$m" "$t" && rm -f "$n"; } || end fail
   f= n=
@@ -134,7 +142,7 @@ base)
   end nobase
   ;;
 join) need stat; staged "$@"; glue; f=; end ok ;;
-commit) need stat readlink; t=$1 m=$2; shift 2; staged "$@"; glue; commit "$t" "$m"; end ok ;;
+commit) need stat readlink; t=$1 m=$2; shift 2; stages "$@"; commit "$t" "$m"; end ok ;;
 append) need base64; printf %s "$2" | base64 -d >>"$1" || end fail; end ok ;;
 drop) rm -f "$1"*; end ok ;;
 cut) need stat dd tail head; regular "$1"; cut "$@" ;;
