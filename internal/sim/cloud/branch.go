@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/smol-machines/smol-go/internal/sim/disks"
 )
 
 type branchMachineRequest struct {
@@ -186,6 +188,9 @@ func (m *machine) copyTo(v *vm, children []*record, freeze bool) error {
 		}
 		if err == nil {
 			err = s.o.Guest.Copy(context.WithoutCancel(s.tasks.Context()), s.store.Guest(child.ID), s.store.Guest(m.id))
+		}
+		if err == nil && rec.Cache != nil {
+			err = disks.Copy(s.ownCache(child.ID), s.ownCache(m.id))
 		}
 	}
 	if err == nil && freeze && !rec.Frozen {

@@ -53,13 +53,16 @@ type shape struct {
 	Source *source `json:"source,omitempty"`
 	Disk   *uint64 `json:"diskGb,omitempty"`
 	Ports  []port  `json:"publish,omitempty"`
+	// Base and Cache are the record's.
+	Base  *string   `json:"base,omitempty"`
+	Cache *cacheUse `json:"cache,omitempty"`
 }
 
 func (r *record) shape(arch string) shape {
 	s := shape{
-		Image: r.Source.Reference, CPUs: r.Resources.CPUs, MemoryMB: r.Resources.MemoryMB, StorageGB: valueOr(r.Resources.DiskGB, imageDisk),
+		Image: r.image(), CPUs: r.Resources.CPUs, MemoryMB: r.Resources.MemoryMB, StorageGB: valueOr(r.Resources.DiskGB, imageDisk),
 		OverlayGB: imageDisk, Argv: r.Command, Env: environList(r.Env), Workdir: valueOr(r.Workdir, ""), Arch: arch,
-		Source: &r.Source, Disk: r.Resources.DiskGB,
+		Source: &r.Source, Disk: r.Resources.DiskGB, Base: r.Base, Cache: r.Cache,
 	}
 	for _, p := range r.Ports {
 		s.Ports = append(s.Ports, port{Port: p.Port})
@@ -75,7 +78,7 @@ func (s *shape) record() *record {
 		Branchable: true,
 	}
 	if s.Source != nil {
-		rec.Source = *s.Source
+		rec.Source, rec.Base, rec.Cache = *s.Source, s.Base, s.Cache
 	}
 	for _, e := range environ.Overlay(nil, s.Env) {
 		name, value, _ := strings.Cut(e, "=")
@@ -111,6 +114,9 @@ func (s *Server) pointDir(id string) string { return filepath.Join(s.o.DataDir, 
 
 // disksOf is the directory with the disks of a checkpoint.
 func (s *Server) disksOf(id string) string { return filepath.Join(s.pointDir(id), "guest") }
+
+// cacheOf is the directory with its cache disk.
+func (s *Server) cacheOf(id string) string { return filepath.Join(s.pointDir(id), "cache") }
 
 // savePoint writes down a checkpoint and makes it known. s.mu is not held.
 func (s *Server) savePoint(p *checkpoint) error {
@@ -239,6 +245,9 @@ func (m *machine) fill(p *checkpoint) (*checkpoint, error) {
 	err := v.inst.Freeze()
 	if err == nil {
 		err = s.o.Guest.Copy(context.WithoutCancel(s.tasks.Context()), s.disksOf(p.ID), s.store.Guest(m.id))
+	}
+	if err == nil && rec.Cache != nil {
+		err = disks.Copy(s.cacheOf(p.ID), s.ownCache(m.id))
 	}
 	if !rec.Frozen {
 		err = errors.Join(err, v.inst.Thaw())

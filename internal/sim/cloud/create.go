@@ -150,6 +150,12 @@ func (c *call) checkCreate(req *createMachineRequest) (*record, error) {
 	if err := c.credentialsThere(rec); err != nil {
 		return nil, badRequest("%v", err)
 	}
+	if err := c.rebase(rec); err != nil {
+		return nil, badRequest("%v", err)
+	}
+	if rec.Cache, err = c.useCache(req.CacheDisk); err != nil {
+		return nil, err
+	}
 	if req.Name != nil {
 		rec.Name = *req.Name
 		err = checkName(rec.Name)

@@ -48,11 +48,14 @@ func (c *call) upload() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, v, end, err := c.ready()
+	m, v, end, err := c.ready()
 	if err != nil {
 		return nil, err
 	}
 	defer end()
+	if c.strays(m.id, p) {
+		return nil, badRequest("cannot write %s: it leads to a path in memory", told)
+	}
 	body := &bodyReader{r: c.r.Body}
 	_, err = v.inst.WriteFile(p, body)
 	switch {

@@ -18,7 +18,7 @@ const keptBills = 30 * 24 * time.Hour
 
 // load takes up what an earlier server left: it adopts the machines that run and removes what is not accounted for.
 func (s *Server) load() error {
-	if err := errors.Join(s.loadPoints(), s.loadCredentials()); err != nil {
+	if err := errors.Join(s.loadPoints(), s.loadCredentials(), s.loadCaches()); err != nil {
 		return err
 	}
 	records, err := s.store.Load()

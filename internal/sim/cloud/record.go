@@ -113,6 +113,9 @@ type record struct {
 	Generation int    `json:"generation,omitempty"`
 	// Checkpoint is what it was restored from.
 	Checkpoint string `json:"checkpoint,omitempty"`
+	// Base is what it is booted from, if that is not its source.
+	Base  *string   `json:"base,omitempty"`
+	Cache *cacheUse `json:"cache,omitempty"`
 
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`

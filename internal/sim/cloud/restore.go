@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+
+	"github.com/smol-machines/smol-go/internal/sim/disks"
 )
 
 type restoreCheckpointRequest struct {
@@ -33,6 +35,9 @@ func (c *call) restore() (any, error) {
 	if err := checkName(rec.Name); err != nil {
 		return nil, err
 	}
+	if err := c.swapCache(rec, req.CacheDisk); err != nil {
+		return nil, err
+	}
 	if p.Status != pointAvailable {
 		return nil, conflict("checkpoint is not available: it is %s", p.Status)
 	}
@@ -46,6 +51,26 @@ func (c *call) restore() (any, error) {
 	return reply{http.StatusCreated, m.json()}, nil
 }
 
+// swapCache puts another cache disk into the slot of a machine to be, where it has one that is large enough.
+func (c *call) swapCache(rec *record, ref *cacheDiskRef) error {
+	if ref == nil {
+		return nil
+	}
+	use, err := c.useCache(ref)
+	if err != nil {
+		return err
+	}
+	switch {
+	case rec.Cache == nil || !rec.Cache.Slot:
+		return unprocessable("the machine was captured without a slot for a cache disk")
+	case use.SizeGB > rec.Cache.SizeGB:
+		return unprocessable("the cache disk has %d GB, the slot only %d", use.SizeGB, rec.Cache.SizeGB)
+	}
+	use.Path, use.Slot = rec.Cache.Path, false
+	rec.Cache = use
+	return nil
+}
+
 // revive copies the disks and makes the machine known. It leaves nothing behind when it fails.
 func (s *Server) revive(p *checkpoint, rec *record) (*machine, error) {
 	s.christen(rec)
@@ -55,6 +80,9 @@ func (s *Server) revive(p *checkpoint, rec *record) (*machine, error) {
 	}
 	if err = s.store.Prepare(rec.ID); err == nil {
 		err = s.o.Guest.Copy(context.WithoutCancel(s.tasks.Context()), s.store.Guest(rec.ID), s.disksOf(p.ID))
+	}
+	if err == nil && rec.Cache != nil && exists(s.cacheOf(p.ID)) && p.Shape.Cache.ID == rec.Cache.ID {
+		err = disks.Copy(s.ownCache(rec.ID), s.cacheOf(p.ID))
 	}
 	if err == nil {
 		err = s.store.Save(rec)

@@ -44,6 +44,7 @@ type Server struct {
 	points   map[string]*checkpoint
 	// credentials are by account and name.
 	credentials map[string]credential
+	caches      []*cacheDisk // by creation
 	seq         int
 }
 

@@ -158,11 +158,14 @@ func (m *machine) boot(rec *record) (*vm, error) {
 	if err := s.store.Prepare(rec.ID); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(s.furnish(rec), s.fillCache(rec)); err != nil {
+		return nil, err
+	}
 	dir := s.store.Guest(rec.ID)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	inst, err := s.o.Guest.Boot(ctx, &sim.Boot{Dir: dir, Name: rec.Name, Image: rec.Source.Reference})
+	inst, err := s.o.Guest.Boot(ctx, &sim.Boot{Dir: dir, Name: rec.Name, Image: rec.image(), Mounts: s.mounts(rec)})
 	switch {
 	case errors.Is(err, sim.ErrNoImage):
 		return nil, fmt.Errorf("pull image: %w", err)
@@ -176,6 +179,14 @@ func (m *machine) boot(rec *record) (*vm, error) {
 		return nil, errors.Join(err, inst.Kill())
 	}
 	return &vm{inst: inst}, nil
+}
+
+// mounts is where the machine sees its cache disk.
+func (s *Server) mounts(rec *record) []sim.Mount {
+	if rec.Cache == nil || rec.Cache.Slot {
+		return nil
+	}
+	return []sim.Mount{{Source: s.ownCache(rec.ID), Target: rec.Cache.Path}}
 }
 
 // commit records that the machine runs, and launches what it is for. If the server has begun to close the machine is ended.

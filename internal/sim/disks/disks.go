@@ -29,8 +29,13 @@ func Write(w io.Writer, shape any, dir string) error {
 	if _, err := fmt.Fprintf(w, "%s%s\n", magic, head); err != nil {
 		return err
 	}
+	return Pack(w, dir)
+}
+
+// Pack writes what is in dir as a tar.
+func Pack(w io.Writer, dir string) error {
 	tw := tar.NewWriter(w)
-	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || file == dir {
 			return err
 		}
@@ -68,6 +73,15 @@ func add(tw *tar.Writer, dir, file string, d fs.DirEntry) error {
 	}
 	defer f.Close()
 	_, err = io.Copy(tw, f)
+	return err
+}
+
+// Copy copies what is in src to dst, which it makes.
+func Copy(dst, src string) error {
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(Pack(w, src)) }()
+	err := Unpack(r, dst)
+	_ = r.CloseWithError(err)
 	return err
 }
 
