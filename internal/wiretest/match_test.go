@@ -90,17 +90,17 @@ func TestExpand(t *testing.T) {
 func TestRequest(t *testing.T) {
 	added := [][2]string{{"authorization", "Bearer k"}}
 	for _, r := range []struct{ name, in, want string }{
-		{"no body", "GET / HTTP/1.1\n", "GET / HTTP/1.1|host: localhost|authorization: Bearer k||"},
-		{"an empty body", "POST / HTTP/1.1\n\n", "POST / HTTP/1.1|host: localhost|authorization: Bearer k|content-length: 0||"},
+		{"no body", "GET / HTTP/1.1\n", "GET / HTTP/1.1|authorization: Bearer k|host: localhost||"},
+		{"an empty body", "POST / HTTP/1.1\n\n", "POST / HTTP/1.1|authorization: Bearer k|content-length: 0|host: localhost||"},
 		{
 			"a body", "POST / HTTP/1.1\ncontent-type: x\n\nab\ncd\n",
-			"POST / HTTP/1.1|content-type: x|host: localhost|authorization: Bearer k|content-length: 5||ab\ncd",
+			"POST / HTTP/1.1|content-type: x|authorization: Bearer k|content-length: 5|host: localhost||ab\ncd",
 		},
 		{"written headers", "GET / HTTP/1.1\nHost: h\nAuthorization: Basic x\n", "GET / HTTP/1.1|Host: h|Authorization: Basic x||"},
 		{"a header kept away", "GET / HTTP/1.1\n!authorization\n", "GET / HTTP/1.1|host: localhost||"},
 		{
 			"chunks", "PUT / HTTP/1.1\ntransfer-encoding: chunked\n\n0\r\n\r\n",
-			"PUT / HTTP/1.1|transfer-encoding: chunked|host: localhost|authorization: Bearer k||0||",
+			"PUT / HTTP/1.1|transfer-encoding: chunked|authorization: Bearer k|host: localhost||0||",
 		},
 	} {
 		_, raw := wiretest.Request(r.in, added)

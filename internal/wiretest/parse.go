@@ -156,8 +156,9 @@ func request(text string, added [][2]string) (method string, raw []byte) {
 	if hasBody && !written["transfer-encoding"] && !written["upgrade"] {
 		added = append(slices.Clone(added), [2]string{"content-length", strconv.Itoa(len(body))})
 	}
-	for _, h := range append([][2]string{{"host", "localhost"}}, added...) {
+	for _, h := range append(slices.Clone(added), [2]string{"host", "localhost"}) {
 		if !written[h[0]] {
+			written[h[0]] = true
 			lines = append(lines, h[0]+": "+h[1])
 		}
 	}

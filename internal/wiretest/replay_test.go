@@ -38,7 +38,7 @@ func (e *echo) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/json":
 		w.Header().Set("Content-Type", "application/problem+json")
-		fmt.Fprint(w, `{"id":"mach-1","token":"t-1","n":1}`)
+		fmt.Fprint(w, `{"id":"mach-1","token":"t-1","n":1,"list":[{"n":7}]}`)
 	case "/stream":
 		fmt.Fprint(w, "one\n")
 		w.(http.Flusher).Flush()
@@ -87,6 +87,8 @@ func TestReplay(t *testing.T) {
 	}{
 		{"what is so", get("/json", "HTTP/1.1 200\nx-key: Bearer k\n!x-other\n\n{\"id\":\"{{any}}\",\"...\":\"...\"}\n"), ""},
 		{"another status", get("/json", "HTTP/1.1 404\n"), "status 200, want 404"},
+		{"any status of a class", get("/none", "HTTP/1.1 4xx\n"), ""},
+		{"a status of another class", get("/none", "HTTP/1.1 5xx\n"), "status 404, want 5xx"},
 		{"another header", get("/json", "HTTP/1.1 200\nx-key: Bearer j\n"), "header x-key"},
 		{"a header that is missing", get("/json", "HTTP/1.1 200\nx-other: a\n"), "header x-other"},
 		{"a header too many", get("/json", "HTTP/1.1 200\n!x-key\n"), "there is a header x-key"},
@@ -94,11 +96,12 @@ func TestReplay(t *testing.T) {
 		{"a body where there is none to be", get("/json", "HTTP/1.1 200\n\n\n"), "transcript's JSON"},
 		{"text", get("/none", "HTTP/1.1 404\n\n404 page not found\n\n"), ""},
 		{"other text", get("/none", "HTTP/1.1 404\n\n404 page found\n\n"), "want"},
-		{"a set-up that keeps two members", "-- setup --\nm = GET /json\nt.token = GET /json\n-- request --\nPOST /echo HTTP/1.1\n\n{{m}} {{t}}\n-- reply --\nHTTP/1.1 200\n\nmach-1 t-1\n", ""},
+		{"a set-up that keeps two members", "-- setup --\nm = GET /json\nt.token = GET /json\nn.list.0.n = GET /json\n-- request --\nPOST /echo HTTP/1.1\n\n{{m}} {{t}} {{n}}\n-- reply --\nHTTP/1.1 200\n\nmach-1 t-1 7\n", ""},
 		{"a set-up with JSON", "-- setup --\nPOST /echo {\"a\": 1}\n", ""},
-		{"a set-up that fails", "-- setup --\nGET /none\n", "status 404, want 2"},
-		{"a set-up without that member", "-- setup --\nm.name = GET /json\n", "no text name"},
-		{"a set-up with a number", "-- setup --\nm.n = GET /json\n", "no text n"},
+		{"a set-up that fails", "-- setup --\nGET /none\n", "status 404, want 2xx"},
+		{"a set-up without that member", "-- setup --\nm.name = GET /json\n", "neither text nor number at name"},
+		{"a set-up without that place", "-- setup --\nm.list.1.n = GET /json\n", "neither text nor number at list.1.n"},
+		{"a set-up with an object", "-- setup --\nm.list.0 = GET /json\n", "neither text nor number at list.0"},
 		{"a stream", "-- open 2 --\nGET /stream HTTP/1.1\n-- reply --\nHTTP/1.1 200\n\none\n-- more --\none\ntwo\n-- do --\nhang-up\n", ""},
 		{"a stream that says another thing", "-- open --\nGET /stream HTTP/1.1\n-- reply --\nHTTP/1.1 200\n\none\nthree\n", "want"},
 		{"more of nothing", "-- more --\nx\n", "nothing is open"},

@@ -1,18 +1,15 @@
 package wiretest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Run is one transcript being replayed.
@@ -98,7 +95,7 @@ func (r *Run) step(s step) error {
 	return nil
 }
 
-// setUp sends [NAME[.MEMBER] =] METHOD PATH [JSON], which must succeed, and keeps a member of the reply, id if none is named.
+// setUp sends [NAME[.PATH] =] METHOD PATH [JSON], which must succeed, and keeps what the reply has at the path, id if there is none.
 func (r *Run) setUp(line string) error {
 	keep := ""
 	if name, rest, ok := strings.Cut(line, " = "); ok && !strings.Contains(name, " ") {
@@ -109,24 +106,44 @@ func (r *Run) setUp(line string) error {
 	if len(parts) == 3 {
 		text = parts[0] + " " + parts[1] + " HTTP/1.1\ncontent-type: application/json\n\n" + parts[2]
 	}
-	body, err := r.ask(text, reply{status: "2"})
+	body, err := r.ask(text, reply{status: "2xx"})
 	if err != nil || keep == "" {
 		return err
 	}
-	name, member, _ := strings.Cut(keep, ".")
-	if member == "" {
-		member = "id"
+	name, path, _ := strings.Cut(keep, ".")
+	if path == "" {
+		path = "id"
 	}
-	var fields map[string]any
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return fmt.Errorf("got %s: %w", clip(string(body)), err)
+	r.Vars[name], err = memberOf(string(body), path)
+	return err
+}
+
+// memberOf returns the text or the number at a path of names and places in a JSON value.
+func memberOf(body, path string) (string, error) {
+	at, err := decode(body)
+	if err != nil {
+		return "", fmt.Errorf("got %s: %w", clip(body), err)
 	}
-	value, ok := fields[member].(string)
-	if !ok {
-		return fmt.Errorf("no text %s in %s", member, clip(string(body)))
+	for name := range strings.SplitSeq(path, ".") {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[name]
+		case []any:
+			at = nil
+			if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(v) {
+				at = v[i]
+			}
+		default:
+			at = nil
+		}
 	}
-	r.Vars[name] = value
-	return nil
+	switch v := at.(type) {
+	case string:
+		return v, nil
+	case json.Number:
+		return v.String(), nil
+	}
+	return "", fmt.Errorf("neither text nor number at %s of %s", path, clip(body))
 }
 
 // more reads on from the stream opened last, until its body since the beginning matches.
@@ -152,137 +169,7 @@ func (r *Run) abandon(text string) error {
 	return errors.Join(err, c.Close())
 }
 
-// exchange sends a request and compares the reply.
-func (r *Run) exchange(s step, text string) error {
-	want := s.reply
-	var err error
-	if want.body, err = expand(want.body, r.Vars); err != nil {
-		return err
-	}
-	if s.kind == "open" {
-		return r.follow(text, want)
-	}
-	_, err = r.ask(text, want)
-	return err
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
-
-// send sends a request and compares the head of the reply. The connection is the caller's to close, if there is one.
-func (r *Run) send(text string, want reply) (*conn, *Answer, io.Reader, error) {
-	method, raw := request(text, r.service.Headers())
-	c, err := dial(r.service)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	c.send(raw)
-	a, err := c.head()
-	if err != nil {
-		return c, nil, nil, err
-	}
-	body, err := a.reader(c, method)
-	if err != nil {
-		return c, nil, nil, err
-	}
-	if err := r.checkHead(method, want, a); err != nil {
-		all, _ := io.ReadAll(io.LimitReader(body, 2000))
-		return c, nil, nil, fmt.Errorf("%w\nbody %s", err, clip(string(all)))
-	}
-	return c, a, body, nil
-}
-
-// ask sends a request and reads and compares the whole reply.
-func (r *Run) ask(text string, want reply) ([]byte, error) {
-	c, a, body, err := r.send(text, want)
-	if c != nil {
-		defer c.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	var all bytes.Buffer
-	if _, err := all.ReadFrom(body); err != nil {
-		return nil, fmt.Errorf("read the body: %w", err)
-	}
-	switch {
-	case !want.checkBody:
-		return all.Bytes(), nil
-	case isJSON(a.Header("content-type")) && all.Len() > 0:
-		return all.Bytes(), matchJSON(want.body, all.String())
-	default:
-		return all.Bytes(), match(want.body, all.String())
-	}
-}
-
-// isJSON reports whether a content type is JSON's, a problem's among them.
-func isJSON(contentType string) bool {
-	return strings.HasPrefix(contentType, "application/json") || strings.HasPrefix(contentType, "application/problem+json")
-}
-
-// follow sends a request whose reply goes on, and reads it until it matches.
-func (r *Run) follow(text string, want reply) error {
-	c, _, body, err := r.send(text, want)
-	if err != nil {
-		if c != nil {
-			c.Close()
-		}
-		return err
-	}
-	r.open = append(r.open, &stream{conn: c, body: body})
-	return r.more(want.body)
-}
-
-// checkHead compares status and headers; of the status only so much as is written.
-func (r *Run) checkHead(method string, want reply, a *Answer) error {
-	if !strings.HasPrefix(a.Status, want.status) {
-		return fmt.Errorf("status %s, want %s", a.Status, want.status)
-	}
-	if err := r.service.Check(method, a); err != nil {
-		return err
-	}
-	for _, h := range want.headers {
-		if name, ok := strings.CutPrefix(h[0], "!"); ok {
-			if got, there := a.Headers[name]; there {
-				return fmt.Errorf("there is a header %s: %s", name, got)
-			}
-			continue
-		}
-		pattern, err := expand(h[1], r.Vars)
-		if err != nil {
-			return err
-		}
-		if err := a.Match(h[0], pattern); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Match compares a header, whose name is in lower case and which must be there once, with a pattern.
-func (a *Answer) Match(name, pattern string) error {
-	got := a.Headers[name]
-	if len(got) != 1 {
-		return fmt.Errorf("header %s is %q", name, got)
-	}
-	if err := match(pattern, got[0]); err != nil {
-		return fmt.Errorf("header %s: %w", name, err)
-	}
-	return nil
-}
-
-// Await asks for path until the answer is 200 with a JSON body that matches; with an empty one the answer may go on.
-func (r *Run) Await(path, body string) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	s := step{kind: "request", reply: reply{status: "200", body: body, checkBody: true}}
-	if body == "" {
-		s.kind = "open"
-	}
-	var last error
-	for end := time.Now().Add(deadline); time.Now().Before(end); <-tick.C {
-		if last = r.exchange(s, "GET "+path+" HTTP/1.1\n"); last == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("in vain: %w", last)
-}
-
-func firstLine(s string) string { return slices.Collect(strings.Lines(s + "\n"))[0] }

@@ -18,7 +18,7 @@ import (
 	"github.com/smol-machines/smol-go/internal/wiretest"
 )
 
-var wireSuite = wiretest.Suite{Dir: "../../../testdata/wire-cloud", Least: 20, New: newWireService}
+var wireSuite = wiretest.Suite{Dir: "../../../testdata/wire-cloud", Least: 240, New: newWireService}
 
 // TestWire replays the transcripts of the contract over a raw socket, without this project's client and without net/http's.
 func TestWire(t *testing.T) { wireSuite.Replay(t) }
@@ -142,6 +142,10 @@ func (s *wireService) Act(words []string) error {
 		return err
 	case verb == "await" && len(words) == 3:
 		return s.Await("/v1/machines/"+words[1], `{"state":"`+words[2]+`","...":"..."}`)
+	case verb == "await-ready" && len(words) == 2:
+		return s.Await("/v1/machines/"+words[1], `{"ready":true,"...":"..."}`)
+	case verb == "sweep-until-gone" && len(words) == 2:
+		return s.AwaitStatus("/v1/machines/"+words[1], "404", func() { s.clock.Advance(15 * time.Second) })
 	case verb == "await-listed" && len(words) == 2:
 		return s.Await("/v1/machines", `[{"name":"`+words[1]+`","...":"..."}]`)
 	case verb == "await-checkpoint" && len(words) == 3:
