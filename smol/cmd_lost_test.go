@@ -134,6 +134,10 @@ func TestCmdOutage(t *testing.T) {
 				if tt.want == nil && err != nil || tt.want != nil && !is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
+				var e *smol.Error
+				if tt.want != nil && (!errors.As(err, &e) || !strings.Contains(e.Hint, "may still run")) {
+					t.Errorf("%v does not say that the command may still run", err)
+				}
 				if time.Since(began) > time.Minute {
 					t.Errorf("took %v", time.Since(began))
 				}

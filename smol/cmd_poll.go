@@ -180,8 +180,17 @@ func asleep(err error) bool {
 // explain says what the failure of a poll means for the command.
 func (r *run) explain(err error) error {
 	var state *StateError
-	if errors.As(err, &state) && died(err) {
-		state.Reason = "the command died with the machine"
+	var e *Error
+	switch {
+	case errors.As(err, &state):
+		if died(err) {
+			state.Reason = "the command died with the machine"
+		}
+	case errors.As(err, &e) && transient(err):
+		return &Error{
+			Code: e.Code, Status: e.Status, RequestID: e.RequestID, Err: err, Hint: "the command may still run in the machine",
+			Message: "the machine does not answer any more: " + plainText(err),
+		}
 	}
 	return err
 }

@@ -37,8 +37,11 @@ func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*gue
 	var reply *guest.Reply
 	err := m.inPlace(ctx, class, func(ctx context.Context, id string) error {
 		req := q.build(m.crowded())
-		if err := req.err; err != nil {
-			return &Error{Code: CodeInvalid, Message: plainText(err), Err: err}
+		if err, ok := req.err.(*Error); ok {
+			return err
+		}
+		if req.err != nil {
+			return &Error{Code: CodeInvalid, Message: plainText(req.err), Err: req.err}
 		}
 		for _, f := range req.files {
 			if err := m.placeFile(ctx, id, f); err != nil {
