@@ -43,9 +43,13 @@ type reply struct {
 
 // admit refuses who may not do this, or not at this time.
 func (c *call) admit(m *method) error {
-	if wait := c.rates.take(c.Server, c.who.account); wait > 0 {
-		c.w.Header().Set("Retry-After", fmt.Sprint(wait))
-		return fail(http.StatusTooManyRequests, "rate limit exceeded; try again in %d s", wait)
+	if c.o.Rate > 0 {
+		remaining, wait := c.rates.take(c.Server, c.who.account)
+		c.w.Header().Set("X-Ratelimit-Remaining", fmt.Sprint(remaining))
+		if wait > 0 {
+			c.w.Header().Set("Retry-After", fmt.Sprint(wait))
+			return fail(http.StatusTooManyRequests, "rate limit exceeded; try again in %d s", wait)
+		}
 	}
 	switch {
 	case m == nil || c.who.machine != "":

@@ -12,11 +12,9 @@ type limiter struct {
 	counts map[string]int
 }
 
-// take counts a request. If it is one too many it returns how many seconds are left of the period, at least one.
-func (l *limiter) take(s *Server, account string) int {
-	if s.o.Rate <= 0 {
-		return 0
-	}
+// take counts a request and returns how many more may come. If it is one too many, wait is how many seconds are left of the period, at least
+// one.
+func (l *limiter) take(s *Server, account string) (remaining, wait int) {
 	now := s.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -24,9 +22,9 @@ func (l *limiter) take(s *Server, account string) int {
 		l.period, l.counts = now, map[string]int{}
 	}
 	l.counts[account]++
-	if l.counts[account] <= s.o.Rate {
-		return 0
+	if n := l.counts[account]; n <= s.o.Rate {
+		return s.o.Rate - n, 0
 	}
 	left := l.period.Add(s.o.RatePeriod).Sub(now)
-	return max(1, int((left+time.Second-1)/time.Second))
+	return 0, max(1, int((left+time.Second-1)/time.Second))
 }

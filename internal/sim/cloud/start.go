@@ -51,8 +51,15 @@ func (c *call) startLater(m *machine, q *startQuery) error {
 	if err := m.refusal(); err != nil {
 		return err
 	}
+	if _, v := m.snapshot(); v != nil {
+		return nil
+	}
+	if err := m.begins(); err != nil { // whoever looks after the answer sees that it is starting
+		return err
+	}
 	ctx := c.tasks.Context()
 	c.tasks.Go(func() {
+		defer m.began()
 		if m.hold(ctx) != nil {
 			return
 		}
@@ -116,11 +123,17 @@ func (m *machine) wake(what string, q *startQuery) (*vm, error) {
 	return nil, internal("%v", err)
 }
 
-// begins takes one of the account's places for machines that run, until began is called.
+// begins takes one of the account's places for machines that run, until began is called. One that has it keeps it.
 func (m *machine) begins() error {
 	s := m.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	m.mu.Lock()
+	again := m.starting
+	m.mu.Unlock()
+	if again {
+		return nil
+	}
 	_, running := s.census(m.account)
 	if err := s.quota(0, running+1); err != nil {
 		return err

@@ -34,17 +34,21 @@ func Write(w io.Writer, shape any, dir string) error {
 
 // Pack writes what is in dir as a tar.
 func Pack(w io.Writer, dir string) error {
-	tw := tar.NewWriter(w)
-	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || file == dir {
-			return err
-		}
-		return add(tw, dir, file, d)
-	})
-	return errors.Join(err, tw.Close())
+	p := &packer{tw: tar.NewWriter(w), dir: dir, names: map[[2]uint64]string{}}
+	return errors.Join(filepath.WalkDir(dir, p.add), p.tw.Close())
 }
 
-func add(tw *tar.Writer, dir, file string, d fs.DirEntry) error {
+// packer writes a directory as a tar. A file with several names, as the one program of a small image has, is in it once.
+type packer struct {
+	tw    *tar.Writer
+	dir   string
+	names map[[2]uint64]string
+}
+
+func (p *packer) add(file string, d fs.DirEntry, err error) error {
+	if err != nil || file == p.dir {
+		return err
+	}
 	fi, err := d.Info()
 	if err != nil {
 		return err
@@ -59,12 +63,15 @@ func add(tw *tar.Writer, dir, file string, d fs.DirEntry) error {
 	if err != nil {
 		return nil // a socket: it ends with the machine
 	}
-	if h.Name, err = filepath.Rel(dir, file); err != nil {
+	if h.Name, err = filepath.Rel(p.dir, file); err != nil {
 		return err
 	}
 	h.Name, h.Format = filepath.ToSlash(h.Name), tar.FormatPAX
 	h.AccessTime, h.ChangeTime = time.Time{}, time.Time{} // the same disks are the same bytes, however often they are read
-	if err := tw.WriteHeader(h); err != nil || !fi.Mode().IsRegular() {
+	if p.again(h, fi) {
+		return p.tw.WriteHeader(h)
+	}
+	if err := p.tw.WriteHeader(h); err != nil || !fi.Mode().IsRegular() {
 		return err
 	}
 	f, err := os.Open(file)
@@ -72,8 +79,23 @@ func add(tw *tar.Writer, dir, file string, d fs.DirEntry) error {
 		return err
 	}
 	defer f.Close()
-	_, err = io.Copy(tw, f)
+	_, err = io.Copy(p.tw, f)
 	return err
+}
+
+// again makes the header that of a further name, if the file is in the archive under another.
+func (p *packer) again(h *tar.Header, fi fs.FileInfo) bool {
+	id, linked := inode(fi)
+	if !linked || !fi.Mode().IsRegular() {
+		return false
+	}
+	first, seen := p.names[id]
+	if !seen {
+		p.names[id] = h.Name
+		return false
+	}
+	h.Typeflag, h.Linkname, h.Size = tar.TypeLink, first, 0
+	return true
 }
 
 // Copy copies what is in src to dst, which it makes.
@@ -81,7 +103,9 @@ func Copy(dst, src string) error {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(Pack(w, src)) }()
 	err := Unpack(r, dst)
-	_ = r.CloseWithError(err)
+	if _, cut := io.Copy(io.Discard, r); err == nil {
+		err = cut // what follows the archive is nothing, or why there is no end
+	}
 	return err
 }
 
@@ -131,6 +155,8 @@ func unpackOne(root *os.Root, h *tar.Header, r io.Reader) error {
 		err = root.MkdirAll(h.Name, 0o700)
 	case tar.TypeSymlink:
 		err = root.Symlink(h.Linkname, h.Name)
+	case tar.TypeLink:
+		return root.Link(h.Linkname, h.Name)
 	case tar.TypeReg:
 		var f *os.File
 		if f, err = root.OpenFile(h.Name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600); err == nil {

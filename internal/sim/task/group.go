@@ -20,6 +20,7 @@ type Group struct {
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 	handlers sync.WaitGroup
+	once     sync.Once
 
 	mu         sync.Mutex
 	foreground map[*running]bool
@@ -62,31 +63,29 @@ func (g *Group) Leave() { g.handlers.Done() }
 
 // Close ends the context and the commands in the foreground, waits for the requests, and for the work. In between and at the end it calls
 // release, which is to let go of the machines that there are, so that nothing waits for a command that nobody holds any more. It must
-// not be called by a request. A second call does nothing.
+// not be called by a request. A second call waits for the first and does nothing else.
 func (g *Group) Close(release func()) {
-	g.cancel()
-	list, again := g.end()
-	if again {
-		return
-	}
-	for _, r := range list {
-		r.kill()
-	}
-	g.handlers.Wait()
-	release()
-	g.work.Wait()
-	release() // what was booted meanwhile
+	g.once.Do(func() {
+		g.cancel()
+		for _, r := range g.end() {
+			r.kill()
+		}
+		g.handlers.Wait()
+		release()
+		g.work.Wait()
+		release() // what was booted meanwhile
+	})
 }
 
 // end marks the group as closed and returns the commands in the foreground.
-func (g *Group) end() (list []*running, again bool) {
+func (g *Group) end() (list []*running) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	again, g.closed = g.closed, true
+	g.closed = true
 	for r := range g.foreground {
 		list = append(list, r)
 	}
-	return list, again
+	return list
 }
 
 // running is a command in the foreground.
