@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/environ"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // bootLimit is how long a machine may take until it answers.
@@ -82,13 +84,13 @@ func (m *machine) boot(rec *record, sources []string) (*vm, error) {
 
 func (m *machine) bootInstance(rec *record, mounts []sim.Mount) (sim.Instance, error) {
 	s := m.s
-	ctx, cancel := context.WithTimeout(s.ctx, bootLimit)
+	ctx, cancel := context.WithTimeout(s.tasks.Context(), bootLimit)
 	defer cancel()
-	dir := s.store.guest(rec.Name)
+	dir := s.store.Guest(rec.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("io operation failed: %w", err)
 	}
-	if err := os.WriteFile(s.store.console(rec.Name), nil, 0o600); err != nil {
+	if err := os.WriteFile(s.store.Console(rec.Name), nil, 0o600); err != nil {
 		return nil, fmt.Errorf("io operation failed: %w", err)
 	}
 	inst, err := s.o.Guest.Boot(ctx, &sim.Boot{Dir: dir, Name: rec.Name, Image: rec.Image, Mounts: mounts})
@@ -101,7 +103,7 @@ func (m *machine) bootInstance(rec *record, mounts []sim.Mount) (sim.Instance, e
 		}
 		return nil, fmt.Errorf("agent operation failed: start agent: %w", err)
 	}
-	if err := os.WriteFile(s.store.console(rec.Name), []byte(inst.Console()), 0o600); err != nil {
+	if err := os.WriteFile(s.store.Console(rec.Name), []byte(inst.Console()), 0o600); err != nil {
 		_ = inst.Kill()
 		return nil, fmt.Errorf("io operation failed: %w", err)
 	}
@@ -140,15 +142,15 @@ func (m *machine) up(ctx context.Context, sources []string, booted func(*record)
 		m.booting = nil
 		close(over)
 	}
-	v, err := step(m.s, ctx, func() (*vm, error) { return m.boot(&rec, sources) }, func(v *vm, err error) {
+	v, err := task.Step(ctx, m.s.tasks, func() (*vm, error) { return m.boot(&rec, sources) }, func(v *vm, err error) {
 		_ = v.kill()
 		end()
 	})
-	if errors.Is(err, errAbandoned) {
+	if errors.Is(err, task.ErrAbandoned) {
 		return nil, err
 	}
 	if err == nil && rec.Image != "" {
-		if err = m.pullForStart(ctx, &rec, v, end); errors.Is(err, errAbandoned) {
+		if err = m.pullForStart(ctx, &rec, v, end); errors.Is(err, task.ErrAbandoned) {
 			return nil, err
 		}
 	}
@@ -165,9 +167,9 @@ func (m *machine) up(ctx context.Context, sources []string, booted func(*record)
 
 // pullForStart pulls the image of a machine that has just booted, and kills the machine if that fails.
 func (m *machine) pullForStart(ctx context.Context, rec *record, v *vm, end func()) error {
-	pull := func() error { return m.s.o.Pull(m.s.ctx, rec.Image) }
+	pull := func() error { return m.s.o.Pull(m.s.tasks.Context(), rec.Image) }
 	err := stepErr(m.s, ctx, pull, func(err error) {
-		switch closed := m.s.ctx.Err() != nil; {
+		switch closed := m.s.tasks.Context().Err() != nil; {
 		case closed: // the machine goes on, and the next server finds it
 			v.release()
 		case err != nil:
@@ -179,7 +181,7 @@ func (m *machine) pullForStart(ctx context.Context, rec *record, v *vm, end func
 		}
 		end()
 	})
-	if err == nil || errors.Is(err, errAbandoned) {
+	if err == nil || errors.Is(err, task.ErrAbandoned) {
 		return err
 	}
 	_ = v.kill()
@@ -211,7 +213,7 @@ func (m *machine) commit(v *vm, change func(*record)) error {
 
 // workload launches what an image machine is for. A failure is only logged.
 func (m *machine) workload(v *vm, rec *record) {
-	conf := config(v.inst)
+	conf := environ.Config(v.inst)
 	argv := rec.Argv
 	if len(argv) == 0 {
 		argv = conf.Argv
@@ -223,8 +225,8 @@ func (m *machine) workload(v *vm, rec *record) {
 	if dir == "" {
 		dir = conf.Dir
 	}
-	cmd := &sim.Command{Argv: argv, Env: append(imageEnv(conf), rec.Env...), Dir: dir, User: conf.User}
-	p, err := v.inst.Start(m.s.ctx, cmd)
+	cmd := &sim.Command{Argv: argv, Env: append(environ.Image(conf), rec.Env...), Dir: dir, User: conf.User}
+	p, err := v.inst.Start(m.s.tasks.Context(), cmd)
 	if err != nil {
 		m.s.o.Log.Warn("workload container launch failed", "machine", rec.Name, "err", err)
 		return

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim/serde"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // The body limits.
@@ -32,8 +33,8 @@ type call struct {
 	params map[string]string
 }
 
-// handler answers with a value to send as JSON, a reply, or nil if it has answered by itself. Errors are *apiError, *rejection or
-// errAbandoned.
+// handler answers with a value to send as JSON, a reply, or nil if it has answered by itself. Errors are *apiError, *rejection,
+// errTimeout or [task.ErrAbandoned].
 type handler func(c *call) (any, error)
 
 // apiError is a failure told in the service's own JSON shape.
@@ -73,12 +74,8 @@ type rejection struct {
 
 func (e *rejection) Error() string { return e.text }
 
-var (
-	// errAbandoned: the call's context ended before its work did.
-	errAbandoned = errors.New("abandoned")
-	// errTimeout: so did the time for reading the request, which makes net/http end the context too.
-	errTimeout = errors.New("timed out")
-)
+// errTimeout is the end of a call whose time for reading the request was over, which makes net/http end the context too.
+var errTimeout = errors.New("timed out")
 
 // reply is an answer that is not JSON.
 type reply struct {
@@ -98,9 +95,9 @@ func (c *call) answer(v any, err error) {
 		}{api.text, api.code})
 	case errors.As(err, &rej):
 		c.text(rej.status, rej.text)
-	case errors.Is(err, errTimeout), errors.Is(err, errAbandoned) && errors.Is(context.Cause(c.ctx), context.DeadlineExceeded):
+	case errors.Is(err, errTimeout), errors.Is(err, task.ErrAbandoned) && errors.Is(context.Cause(c.ctx), context.DeadlineExceeded):
 		c.w.WriteHeader(http.StatusRequestTimeout)
-	case errors.Is(err, errAbandoned):
+	case errors.Is(err, task.ErrAbandoned):
 		panic(http.ErrAbortHandler) // nobody is there to read an answer
 	case err != nil:
 		c.json(http.StatusInternalServerError, map[string]string{"error": err.Error(), "code": "INTERNAL_ERROR"})

@@ -1,15 +1,14 @@
 package local
 
 import (
-	"errors"
 	"io"
 	"sync"
+
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // outputCap is how much of a stream of a command's output a reply may hold.
 const outputCap = 11 << 20
-
-var errFull = errors.New("output limit reached")
 
 // capture keeps a command's output up to the cap. Beyond it a bare machine's is read and dropped, an image machine's is not read any more.
 type capture struct {
@@ -36,7 +35,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	c.b = append(c.b, p[:room]...)
 	c.over = true
 	if c.image {
-		return room, errFull
+		return room, task.ErrFull
 	}
 	return len(p), nil
 }

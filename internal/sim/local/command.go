@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/lossy"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // spec is a command to run to its end.
@@ -39,70 +40,7 @@ type execResponse struct {
 
 func outcome(code int, stdout, stderr []byte) *execResponse {
 	b64 := base64.StdEncoding.EncodeToString
-	return &execResponse{code, lossy(stdout), lossy(stderr), b64(stdout), b64(stderr)}
-}
-
-// running is a command in the foreground: it dies with the server.
-type running struct{ p sim.Process }
-
-func (r *running) kill() { _ = r.p.Signal(9) }
-
-// track notes a foreground command until untrack is called.
-func (s *Server) track(p sim.Process) (untrack func()) {
-	r := &running{p}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		go r.kill()
-	}
-	s.foreground[r] = true
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.foreground, r)
-	}
-}
-
-// kill kills a command as far as reach says; a guest without processes knows only one reach.
-func kill(p sim.Process, reach sim.Reach) {
-	if c, ok := p.(sim.Controlled); ok {
-		_ = c.Kill(reach)
-		return
-	}
-	_ = p.Signal(9)
-}
-
-// ending is a command on its way to its end.
-type ending struct {
-	// exited is closed when the command itself has ended. It is nil if the guest does not tell that apart.
-	exited <-chan struct{}
-	// waited gets the end of the command and of its output.
-	waited chan result
-}
-
-type result struct {
-	code int
-	err  error
-}
-
-func (s *Server) watch(p sim.Process) *ending {
-	e := &ending{waited: make(chan result, 1)}
-	if c, ok := p.(sim.Controlled); ok {
-		e.exited = c.Exited()
-	}
-	s.background(func() {
-		code, err := p.Wait()
-		if errors.Is(err, errFull) {
-			err = nil
-		}
-		e.waited <- result{code, err}
-	})
-	return e
-}
-
-// seconds is a time-out in whole seconds, at most what a Duration holds.
-func seconds(n uint64) time.Duration {
-	return time.Duration(min(n, math.MaxInt64/uint64(2*time.Second))) * time.Second
+	return &execResponse{code, lossy.String(stdout), lossy.String(stderr), b64(stdout), b64(stderr)}
 }
 
 // runCommand runs a command to its end and answers with its outcome. It does not care whether anybody still wants that.
@@ -123,12 +61,12 @@ func (s *Server) runCommand(v *vm, sp *spec) (*execResponse, error) {
 	} else {
 		feed()
 	}
-	p, err := v.inst.Start(context.WithoutCancel(s.ctx), cmd)
+	p, err := v.inst.Start(context.WithoutCancel(s.tasks.Context()), cmd)
 	if err != nil {
 		feed()
 		return sp.notStarted(err)
 	}
-	defer s.track(p)()
+	defer s.tasks.Track(p)()
 	code, late, err := s.finish(p, sp, fed, feed)
 	if err != nil {
 		return nil, err
@@ -139,33 +77,33 @@ func (s *Server) runCommand(v *vm, sp *spec) (*execResponse, error) {
 
 // finish waits for the end of a command, or ends it at its time-out. The clock of a container starts when its input has been written.
 func (s *Server) finish(p sim.Process, sp *spec, fed <-chan struct{}, feed func()) (code int, late bool, err error) {
-	e := s.watch(p)
+	e := s.tasks.Watch(p)
 	var timeout, giveUp <-chan time.Time
-	exited := e.exited
+	exited := e.Exited
 	for {
 		select {
 		case <-fed:
 			fed = nil
 			if sp.timeout != nil {
-				timeout = time.After(seconds(*sp.timeout))
+				timeout = time.After(task.Seconds(*sp.timeout))
 			}
 			if sp.timeout != nil && !sp.image {
-				giveUp = time.After(seconds(*sp.timeout) + s.o.Grace)
+				giveUp = time.After(task.Seconds(*sp.timeout) + s.o.Grace)
 			}
 		case <-exited:
 			exited, timeout = nil, nil
 			feed()
 		case <-timeout:
 			timeout, late = nil, true
-			kill(p, sp.reach())
+			task.Kill(p, sp.reach())
 		case <-giveUp:
 			return 0, false, internal("agent operation failed: %s: io operation failed: Resource temporarily unavailable (os error 11)", sp.op)
-		case r := <-e.waited:
+		case r := <-e.Waited:
 			feed()
-			if r.err != nil {
-				return 0, false, internal("agent operation failed: %s: connection to the agent lost: %v", sp.op, r.err)
+			if r.Err != nil {
+				return 0, false, internal("agent operation failed: %s: connection to the agent lost: %v", sp.op, r.Err)
 			}
-			return r.code, late, nil
+			return r.Code, late, nil
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/sim/disks"
+	"github.com/smol-machines/smol-go/internal/sim/environ"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
 )
 
@@ -151,8 +153,8 @@ func (c *call) checkFrom(req *createMachineRequest, rec *record) error {
 		return internal("read .smolmachine: %v", err)
 	}
 	defer f.Close()
-	from, err := readCheckpointHead(bufio.NewReader(f))
-	if err != nil || !c.version.checkpoints() {
+	from := &record{}
+	if err := disks.ReadShape(bufio.NewReader(f), from); err != nil || !c.version.checkpoints() {
 		return internal("read .smolmachine: not a machine archive: %s", *req.From)
 	}
 	rec.restore(from)
@@ -199,22 +201,22 @@ func (s *Server) reserve(name string) (release func(), err error) {
 
 // build makes the data directory and does the checks that come after it.
 func (c *call) build(req *createMachineRequest, rec *record) error {
-	if err := c.store.prepare(rec.Name); err != nil {
+	if err := c.store.Prepare(rec.Name); err != nil {
 		return internal("io operation failed: %v", err)
 	}
 	if req.From != nil {
-		if err := unpack(*req.From, c.store.guest(rec.Name)); err != nil {
+		if err := unpack(*req.From, c.store.Guest(rec.Name)); err != nil {
 			return internal("extract .smolmachine: %v", err)
 		}
 	}
 	if err := checkSecrets(req.Secrets); err != nil {
 		return err
 	}
-	env, err := environ(req.Env)
+	env, err := variables(req.Env)
 	if err != nil {
 		return err
 	}
-	rec.Env = overlay(rec.Env, env)
+	rec.Env = environ.Overlay(rec.Env, env)
 	if req.Restart != nil {
 		rec.MaxRetries = valueOr(req.Restart.MaxRetries, 0)
 		if rec.Restart, err = restartPolicy(valueOr(req.Restart.Policy, "never")); err != nil {
@@ -250,7 +252,7 @@ func restartPolicy(s string) (string, error) {
 
 // insert writes the record of a new machine and makes the machine known.
 func (s *Server) insert(rec *record, registered bool) (*machine, error) {
-	if err := s.store.save(rec); err != nil {
+	if err := s.store.Save(rec); err != nil {
 		return nil, internal("database error: %v", err)
 	}
 	m := &machine{s: s, name: rec.Name, life: make(gate, 1), rec: *rec, registered: registered}

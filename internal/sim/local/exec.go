@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/environ"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 type execRequest struct {
@@ -35,7 +37,7 @@ func (c *call) execArgs() (*execRequest, *vm, *spec, error) {
 	err = checkSecrets(req.Secrets)
 	var env []string
 	if err == nil {
-		env, err = environ(req.Env)
+		env, err = variables(req.Env)
 	}
 	if err != nil {
 		v.disconnect()
@@ -50,14 +52,14 @@ func (c *call) execArgs() (*execRequest, *vm, *spec, error) {
 func (m *machine) spec(v *vm, argv, env []string, dir string) *spec {
 	rec, _ := m.snapshot()
 	if rec.Image == "" {
-		return &spec{op: "vm exec", argv: argv, env: overlay(agentEnv(), env), dir: dir}
+		return &spec{op: "vm exec", argv: argv, env: environ.Overlay(agentEnv(), env), dir: dir}
 	}
-	conf := config(v.inst)
+	conf := environ.Config(v.inst)
 	if dir == "" {
 		dir = conf.Dir
 	}
 	return &spec{
-		op: "run command", image: true, argv: argv, env: overlay(imageEnv(conf), env), dir: dir, user: conf.User,
+		op: "run command", image: true, argv: argv, env: environ.Overlay(environ.Image(conf), env), dir: dir, user: conf.User,
 		late: "\ncommand timed out after %dms",
 	}
 }
@@ -71,7 +73,7 @@ func (c *call) exec() (any, error) {
 	if req.Background {
 		do = func() (any, error) { return c.runBackground(v, sp) }
 	}
-	return step(c.Server, c.ctx, func() (any, error) {
+	return task.Step(c.ctx, c.tasks, func() (any, error) {
 		defer v.disconnect()
 		return do()
 	}, nil)
@@ -79,7 +81,7 @@ func (c *call) exec() (any, error) {
 
 // runBackground starts a command that nobody waits for.
 func (s *Server) runBackground(v *vm, sp *spec) (*execResponse, error) {
-	p, err := v.inst.Start(context.WithoutCancel(s.ctx), &sim.Command{Argv: sp.argv, Env: sp.env, Dir: sp.dir, User: sp.user})
+	p, err := v.inst.Start(context.WithoutCancel(s.tasks.Context()), &sim.Command{Argv: sp.argv, Env: sp.env, Dir: sp.dir, User: sp.user})
 	pid := 0
 	switch {
 	case err == nil:

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // The sizes at which files are treated otherwise: above messageSize an upload goes in pieces, up to bufferSize a download is read whole.
@@ -43,7 +44,7 @@ func (c *call) upload() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return step(c.Server, c.ctx, func() (any, error) {
+	return task.Step(c.ctx, c.tasks, func() (any, error) {
 		defer v.disconnect()
 		return c.write(m, v, body)
 	}, nil)
@@ -113,7 +114,7 @@ func (c *call) download() (any, error) {
 		r    io.ReadCloser
 		size int64
 	}
-	f, err := step(c.Server, c.ctx, func() (opened, error) {
+	f, err := task.Step(c.ctx, c.tasks, func() (opened, error) {
 		r, fi, err := c.open(m, v)
 		if err != nil {
 			v.disconnect()

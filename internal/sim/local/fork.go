@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 type forkRequest struct {
@@ -114,7 +116,7 @@ func (c *call) branch(m *machine, req *forkRequest, env []string) (any, error) {
 		release()
 		return nil, internal("io operation failed: %v", err)
 	}
-	clone, err := step(c.Server, c.ctx, func() (*machine, error) {
+	clone, err := task.Step(c.ctx, c.tasks, func() (*machine, error) {
 		defer release()
 		return c.bear(m, v, &child, env)
 	}, nil)
@@ -150,14 +152,14 @@ func clonePorts(source, own []port) ([]port, error) {
 
 // bear copies the source's disks and boots the clone on them. It leaves nothing behind when it fails.
 func (s *Server) bear(m *machine, v *vm, child *record, env []string) (*machine, error) {
-	if err := s.store.prepare(child.Name); err != nil {
+	if err := s.store.Prepare(child.Name); err != nil {
 		return nil, internal("io operation failed: %v", err)
 	}
 	rec, _ := m.snapshot()
 	freezes := s.version.branchFreezes()
 	err := v.inst.Freeze()
 	if err == nil {
-		err = s.o.Guest.Copy(context.WithoutCancel(s.ctx), s.store.guest(child.Name), s.store.guest(m.name))
+		err = s.o.Guest.Copy(context.WithoutCancel(s.tasks.Context()), s.store.Guest(child.Name), s.store.Guest(m.name))
 	}
 	if err == nil && freezes {
 		err = m.update(func(r *record) { r.Frozen = true })
@@ -236,7 +238,7 @@ func (c *call) forkRelease() (any, error) {
 		return err
 	}, nil)
 	switch {
-	case errors.Is(err, errAbandoned):
+	case errors.Is(err, task.ErrAbandoned):
 		return nil, err
 	case err != nil:
 		return nil, internal(spent, m.name, err)

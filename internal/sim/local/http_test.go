@@ -14,10 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/local"
+	"github.com/smol-machines/smol-go/internal/sim/seen"
 )
 
 func TestRouting(t *testing.T) {
@@ -68,38 +67,6 @@ func TestRouting(t *testing.T) {
 		if v := a.header.Get("Vary"); v != "origin, access-control-request-method, access-control-request-headers" {
 			t.Errorf("%s %s: vary %q", tt.method, tt.path, v)
 		}
-	}
-}
-
-func TestRequests(t *testing.T) {
-	r := newRig(t, local.Options{})
-	r.want(200, "", "POST", api, `{"name":"m"}`)
-	r.want(200, "", "DELETE", api+"/m?force=true", "")
-	r.want(404, "", "GET", api+"/m", "")
-	r.want(404, "", "GET", api+"/n", "")
-	got := r.s.Requests()
-	got[0].Sent = 0 // it depends on the time
-	want := []local.Request{
-		{Method: "POST", Path: api, Status: 200},
-		{Method: "DELETE", Path: api + "/m", Query: "force=true", Status: 200, Sent: 15},
-		{Method: "GET", Path: api + "/m", Status: 404, Sent: 52},
-		{Method: "GET", Path: api + "/n", Status: 404, Sent: 52},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if n := r.s.Count("GET", api+"/*"); n != 2 {
-		t.Errorf("%d reads", n)
-	}
-	if n := r.s.Count("", api+"/*"); n != 3 {
-		t.Errorf("%d calls", n)
-	}
-	if n := r.s.Count("", "["); n != 0 {
-		t.Errorf("%d matches of a malformed pattern", n)
-	}
-	r.s.ForgetRequests()
-	if n := len(r.s.Requests()); n != 0 {
-		t.Errorf("%d after forgetting", n)
 	}
 }
 
@@ -342,7 +309,8 @@ func TestDataDirectory(t *testing.T) {
 // With an injector before it the service can do its work and lose the reply, and be cut short.
 func TestFaults(t *testing.T) {
 	inj := fault.New()
-	r := newRig(t, local.Options{Wrap: inj.Wrap})
+	var log seen.Log
+	r := newRig(t, local.Options{Wrap: func(next http.Handler) http.Handler { return log.Wrap(inj.Wrap(next)) }})
 	t.Cleanup(inj.Close)
 	inj.Add(fault.Fault{Method: "POST", Path: api, Action: fault.LoseReply, Nth: 1})
 	if a, err := r.try(context.Background(), "POST", api, `{"name":"m"}`); err == nil {
@@ -362,7 +330,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%d bytes", len(a.body))
 	}
 	eventually(t, "all is counted", func() bool {
-		list := r.s.Requests()
+		list := log.All()
 		return list[len(list)-1].Sent == 3<<20
 	})
 }

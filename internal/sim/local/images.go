@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"runtime"
+
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 type imageInfo struct {
@@ -58,9 +60,9 @@ func (c *call) pull() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return step(c.Server, c.ctx, func() (any, error) {
+	return task.Step(c.ctx, c.tasks, func() (any, error) {
 		defer v.disconnect()
-		if err := c.o.Pull(c.Server.ctx, req.Image); err != nil {
+		if err := c.o.Pull(c.tasks.Context(), req.Image); err != nil {
 			return nil, internal("%v", &pullError{err})
 		}
 		ref := normalise(req.Image)

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/shelf"
 )
 
 // load takes up what an earlier server left: it adopts the machines that run, deletes those that died unseen, and removes directories
 // without a record.
 func (s *Server) load() error {
-	records, err := s.store.load()
+	records, err := s.store.Load()
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (s *Server) load() error {
 			return err
 		}
 		if kept {
-			known[hash(rec.Name)] = true
+			known[shelf.Hash(rec.Name)] = true
 		}
 		if adopted {
 			found = append(found, rec.Name)
@@ -37,7 +38,7 @@ func (s *Server) load() error {
 	if slices.Sort(found); len(found) > 0 {
 		fmt.Fprintf(s.o.Stdout, "Reconnected to %d existing machine(s): %s\n", len(found), strings.Join(found, ", "))
 	}
-	dangling := s.store.dangling(known)
+	dangling := s.store.Dangling(known)
 	for _, dir := range dangling {
 		if err := s.reclaim(dir); err != nil {
 			return err
@@ -54,19 +55,19 @@ func (s *Server) adopt(dir string) (sim.Instance, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, sim.ErrNotRunning
 	}
-	return s.o.Guest.Adopt(context.WithoutCancel(s.ctx), dir)
+	return s.o.Guest.Adopt(context.WithoutCancel(s.tasks.Context()), dir)
 }
 
 // take makes a machine of a record.
 func (s *Server) take(rec *record) (kept, adopted bool, err error) {
-	inst, err := s.adopt(s.store.guest(rec.Name))
+	inst, err := s.adopt(s.store.Guest(rec.Name))
 	if err != nil && !errors.Is(err, sim.ErrNotRunning) {
 		return false, false, fmt.Errorf("adopting machine %s: %w", rec.Name, err)
 	}
 	runs := rec.State == stateRunning
 	switch {
 	case inst == nil && runs && !s.o.KeepDead:
-		return false, false, errors.Join(s.store.remove(rec.Name), s.discard(rec.Name))
+		return false, false, errors.Join(s.store.Remove(rec.Name), s.discard(rec.Name))
 	case inst == nil && (runs || rec.State == statePaused):
 		rec.State, rec.PID, rec.Frozen = stateStopped, 0, false
 	}
@@ -92,7 +93,7 @@ func (s *Server) take(rec *record) (kept, adopted bool, err error) {
 
 // reclaim removes a directory without a record, with a machine that may run in it.
 func (s *Server) reclaim(dir string) error {
-	vm := filepath.Join(s.store.dir, "vms", dir)
+	vm := s.store.At(dir)
 	guest := filepath.Join(vm, "guest")
 	if inst, err := s.adopt(guest); err == nil {
 		_ = inst.Kill()
@@ -116,7 +117,7 @@ func (s *Server) AddRecord(name, image string) error {
 		return err
 	}
 	defer release()
-	if err := s.store.prepare(name); err != nil {
+	if err := s.store.Prepare(name); err != nil {
 		return err
 	}
 	_, err = s.insert(&record{

@@ -8,6 +8,9 @@ import (
 	"os"
 	"time"
 	"unicode/utf8"
+
+	"github.com/smol-machines/smol-go/internal/sim/feed"
+	"github.com/smol-machines/smol-go/internal/sim/lossy"
 )
 
 const (
@@ -43,7 +46,7 @@ func (c *call) logs() (any, error) {
 		}
 		defer c.follows.Add(-1)
 	}
-	l := &logReader{f: f, json: q.Format != nil && *q.Format == "json", out: make(chan event), stop: make(chan struct{})}
+	l := &logReader{f: f, json: q.Format != nil && *q.Format == "json", out: make(chan feed.Event), stop: make(chan struct{})}
 	var first [][]byte
 	if q.Tail != nil {
 		if first, err = l.tail(int(*q.Tail)); err != nil {
@@ -51,12 +54,12 @@ func (c *call) logs() (any, error) {
 		}
 	}
 	ended := make(chan struct{})
-	c.background(func() {
+	c.tasks.Go(func() {
 		defer close(ended)
 		defer close(l.out)
 		l.run(first, &q, c.o.LogPoll)
 	})
-	c.events(l.out)
+	feed.Send(c.tasks.Context(), c.w, c.r, l.out, c.o.KeepAlive)
 	close(l.stop)
 	<-ended
 	return nil, nil
@@ -74,7 +77,7 @@ func (c *call) openLog(q *logsQuery) (*os.File, error) {
 	if !registered {
 		return nil, notFound("machine '%s' has not been started yet — no logs available", m.name)
 	}
-	f, err := os.Open(c.store.console(m.name))
+	f, err := os.Open(c.store.Console(m.name))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, notFound("machine '%s' has no logs yet — it may not have been started", m.name)
 	}
@@ -93,7 +96,7 @@ type logReader struct {
 	f      *os.File
 	offset int64
 	json   bool
-	out    chan event
+	out    chan feed.Event
 	stop   chan struct{}
 	rest   []byte // of a line without its end
 }
@@ -121,7 +124,7 @@ func (l *logReader) send(line []byte, whole bool) bool {
 		return true
 	}
 	select {
-	case l.out <- event{data: lossy(bytes.TrimSuffix(line, []byte("\r")))}:
+	case l.out <- feed.Event{Data: lossy.String(bytes.TrimSuffix(line, []byte("\r")))}:
 		return true
 	case <-l.stop:
 		return false
@@ -186,7 +189,7 @@ func (s *Server) AppendConsole(name, text string) error {
 	if _, err := s.find(name); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.store.console(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(s.store.Console(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // connections is how many a machine serves at a time.
@@ -14,7 +15,7 @@ const connections = 8
 // gate is a lock that is waited for under a context.
 type gate chan struct{}
 
-// lock returns errAbandoned if ctx ends first. A lock that is free is taken even if ctx has ended: a call that came just before its client
+// lock returns task.ErrAbandoned if ctx ends first. A lock that is free is taken even if ctx has ended: a call that came just before its client
 // went is carried out.
 func (g gate) lock(ctx context.Context) error {
 	select {
@@ -26,7 +27,7 @@ func (g gate) lock(ctx context.Context) error {
 	case g <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return errAbandoned
+		return task.ErrAbandoned
 	}
 }
 
@@ -199,7 +200,7 @@ func (m *machine) updateLocked(change func(*record)) error {
 	}
 	next := m.rec
 	change(&next)
-	if err := m.s.store.save(&next); err != nil {
+	if err := m.s.store.Save(&next); err != nil {
 		return internal("database error: %v", err)
 	}
 	m.rec = next

@@ -74,8 +74,8 @@ type envVar struct {
 	Value string `serde:"value"`
 }
 
-// environ checks the names and returns NAME=value.
-func environ(list []envVar) ([]string, error) {
+// variables checks the names and returns NAME=value.
+func variables(list []envVar) ([]string, error) {
 	var out []string
 	for _, e := range list {
 		if rule := envRule(e.Name); rule != "" {

@@ -1,5 +1,7 @@
 package local
 
+import "github.com/smol-machines/smol-go/internal/sim/task"
+
 // pause halts the machine. The real one saves its memory and ends its process; here the processes are kept still.
 func (c *call) pause() (any, error) {
 	m, err := c.locked(c.find)
@@ -53,7 +55,7 @@ func (c *call) resume() (any, error) {
 
 // agentFailure wraps an error of the guest as the service does one of its agent's.
 func agentFailure(op string, err error) error {
-	if err == errAbandoned {
+	if err == task.ErrAbandoned {
 		return err
 	}
 	return internal("agent operation failed: %s: %v", op, err)

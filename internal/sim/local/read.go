@@ -89,7 +89,7 @@ func (c *call) capacity() (any, error) {
 func (c *call) metrics() (any, error) {
 	var b strings.Builder
 	counts := map[string]int{}
-	for _, q := range c.Requests() {
+	for _, q := range c.requests.All() {
 		if q.Status > 0 {
 			counts[fmt.Sprintf("smolvm_api_requests_total{method=%q,status=\"%d\",path=%q}", q.Method, q.Status, q.Path)]++
 		}

@@ -2,16 +2,16 @@ package local
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/smol-machines/smol-go/internal/sim/route"
 )
 
-// route is a path and what it answers. Segments in braces match anything but nothing; {*x} matches the rest, which is not nothing.
-type route struct {
-	segments []string
-	methods  []method
+// endpoint is a path and what it answers.
+type endpoint struct {
+	path    route.Pattern
+	methods []method
 }
 
 type method struct {
@@ -21,42 +21,16 @@ type method struct {
 	slow bool
 }
 
-func at(pattern string, methods ...method) route {
-	return route{strings.Split(pattern, "/"), methods}
+func at(pattern string, methods ...method) endpoint {
+	return endpoint{route.New(pattern), methods}
 }
 
 func get(h handler) method     { return method{name: http.MethodGet, do: h} }
 func getSlow(h handler) method { return method{name: http.MethodGet, do: h, slow: true} }
 func post(h handler) method    { return method{name: http.MethodPost, do: h} }
 
-// match returns the parameters in a path as it was sent, escapes and all.
-func (t route) match(path []string) (map[string]string, bool) {
-	params := map[string]string{}
-	for i, s := range t.segments {
-		if rest, ok := strings.CutPrefix(s, "{*"); ok {
-			if i >= len(path) {
-				return nil, false
-			}
-			all := strings.Join(path[i:], "/")
-			params[strings.TrimSuffix(rest, "}")] = all
-			return params, all != ""
-		}
-		if i >= len(path) {
-			return nil, false
-		}
-		name, ok := strings.CutPrefix(s, "{")
-		switch {
-		case ok && path[i] == "", !ok && path[i] != s:
-			return nil, false
-		case ok:
-			params[strings.TrimSuffix(name, "}")] = path[i]
-		}
-	}
-	return params, len(path) == len(t.segments)
-}
-
 // allow is the Allow header of a path for a method that it does not have.
-func (t route) allow() string {
+func (t endpoint) allow() string {
 	var names []string
 	for _, m := range t.methods {
 		names = append(names, m.name)
@@ -67,7 +41,7 @@ func (t route) allow() string {
 	return strings.Join(names, ",")
 }
 
-func (t route) method(name string) (method, bool) {
+func (t endpoint) method(name string) (method, bool) {
 	if name == http.MethodHead {
 		name = http.MethodGet
 	}
@@ -78,27 +52,12 @@ func (t route) method(name string) (method, bool) {
 	return t.methods[i], true
 }
 
-// unescapeParams decodes the parameters; it names one that is not UTF-8 then.
-func unescapeParams(params map[string]string) (bad string) {
-	for name, v := range params {
-		plain, err := url.PathUnescape(v)
-		if err != nil {
-			continue
-		}
-		if !utf8.ValidString(plain) {
-			return name
-		}
-		params[name] = plain
-	}
-	return ""
-}
-
 // routes are the routes of the release that is played.
-func (s *Server) routes() []route {
+func (s *Server) routes() []endpoint {
 	const machines = "/api/v1/machines"
 	one := machines + "/{name}"
 	put := func(h handler) method { return method{name: http.MethodPut, do: h} }
-	list := []route{
+	list := []endpoint{
 		at("/health", get((*call).health)),
 		at("/readyz", get((*call).readyz)),
 		at("/capacity", get((*call).capacity)),
@@ -124,7 +83,7 @@ func (s *Server) routes() []route {
 	}
 	for _, later := range []struct {
 		known bool
-		route route
+		at    endpoint
 	}{
 		{s.version.branches(), at(one+"/branches", post((*call).fork))},
 		{s.version.checkpoints(), at(one+"/checkpoint", method{name: http.MethodPost, do: (*call).checkpoint, slow: true})},
@@ -133,7 +92,7 @@ func (s *Server) routes() []route {
 		{s.version.pauses(), at(one+"/resume", post((*call).resume))},
 	} {
 		if later.known {
-			list = append(list, later.route)
+			list = append(list, later.at)
 		}
 	}
 	return list

@@ -3,7 +3,9 @@ package local
 import (
 	"slices"
 
+	"github.com/smol-machines/smol-go/internal/sim/environ"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 type runRequest struct {
@@ -33,7 +35,7 @@ func (c *call) runImage() (any, error) {
 		v.disconnect()
 		return nil, err
 	}
-	return step(c.Server, c.ctx, func() (any, error) {
+	return task.Step(c.ctx, c.tasks, func() (any, error) {
 		defer v.disconnect()
 		return c.runCommand(v, sp)
 	}, nil)
@@ -44,7 +46,7 @@ func (m *machine) runSpec(v *vm, req *runRequest) (*spec, error) {
 	if err := checkSecrets(req.Secrets); err != nil {
 		return nil, err
 	}
-	env, err := environ(req.Env)
+	env, err := variables(req.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (m *machine) runSpec(v *vm, req *runRequest) (*spec, error) {
 		return nil, internal("agent operation failed: %s: image not found: %s", op, image)
 	}
 	return &spec{
-		op: op, image: true, argv: req.Command, env: overlay(runEnv(), env), dir: valueOr(req.Workdir, "/"), user: config(v.inst).User,
+		op: op, image: true, argv: req.Command, env: environ.Overlay(runEnv(), env), dir: valueOr(req.Workdir, "/"), user: environ.Config(v.inst).User,
 		timeout: req.Timeout, late: "\ncontainer timed out after %dms",
 	}, nil
 }

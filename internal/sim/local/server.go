@@ -12,6 +12,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/sim/route"
+	"github.com/smol-machines/smol-go/internal/sim/seen"
+	"github.com/smol-machines/smol-go/internal/sim/shelf"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // Server is the stand-in. It is an http.Handler; [Server.Serve] runs it on a listener as the real service does. Its methods are safe for
@@ -19,27 +24,19 @@ import (
 type Server struct {
 	o        Options
 	version  version
-	store    *store
+	store    *shelf.Shelf[record]
 	started  time.Time
 	http     *http.Server
-	table    []route
-	requests recorder
+	table    []endpoint
+	requests seen.Log
 	counter  atomic.Uint32
 	follows  atomic.Int32
 	beat     atomic.Int64 // when the supervisor last ticked, in nanoseconds since 1970
+	tasks    *task.Group
 
-	// ctx ends when the server closes; work counts what goes on in the background, handlers the requests in flight.
-	ctx      context.Context
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
-	handlers sync.WaitGroup
-	once     sync.Once
-
-	mu         sync.Mutex
-	machines   map[string]*machine
-	reserved   map[string]bool
-	foreground map[*running]bool
-	closed     bool
+	mu       sync.Mutex
+	machines map[string]*machine
+	reserved map[string]bool
 }
 
 // New loads the records in o.DataDir, adopts the machines that still run, and starts the supervisor. Close the server to stop it.
@@ -52,20 +49,19 @@ func New(o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := openStore(opts.DataDir)
+	st, err := shelf.Open(opts.DataDir, func(r *record) string { return r.Name })
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		o:          opts,
-		version:    v,
-		store:      st,
-		started:    time.Now(),
-		machines:   map[string]*machine{},
-		reserved:   map[string]bool{},
-		foreground: map[*running]bool{},
+		o:        opts,
+		version:  v,
+		store:    st,
+		started:  time.Now(),
+		tasks:    task.New(),
+		machines: map[string]*machine{},
+		reserved: map[string]bool{},
 	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.table = s.routes()
 	var h http.Handler = s
 	if opts.Wrap != nil {
@@ -73,7 +69,7 @@ func New(o *Options) (*Server, error) {
 	}
 	s.http = &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelWarn)}
 	if err := s.load(); err != nil {
-		s.cancel()
+		s.tasks.Close(s.release)
 		return nil, err
 	}
 	s.supervise()
@@ -99,44 +95,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // goes on. It may be called more than once, but not from a handler.
 func (s *Server) Close() error {
 	err := s.http.Close()
-	s.once.Do(func() {
-		s.cancel()
-		for _, r := range s.end() {
-			r.kill()
-		}
-		s.handlers.Wait()
-		s.release() // which ends what waits for a command that nobody holds any more
-		s.work.Wait()
-		s.release() // what was booted meanwhile
-	})
+	s.tasks.Close(s.release)
 	return err
-}
-
-// end marks the server as closed and returns the commands in the foreground.
-func (s *Server) end() (list []*running) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	for r := range s.foreground {
-		list = append(list, r)
-	}
-	return list
 }
 
 func (s *Server) release() {
 	for _, m := range s.all() {
 		m.release()
 	}
-}
-
-// enter counts a request in, unless the server has closed.
-func (s *Server) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.handlers.Add(1)
-	}
-	return !s.closed
 }
 
 // KillAll ends every machine that runs; the records stay as they are, so that to the next server the machines have died.
@@ -170,11 +136,11 @@ const (
 
 // ServeHTTP answers one request. Once the server has closed, the connection is closed instead.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	if !s.tasks.Enter() {
 		panic(http.ErrAbortHandler)
 	}
-	defer s.handlers.Done()
-	rw := &responseWriter{w, &s.requests, s.requests.add(r)}
+	defer s.tasks.Leave()
+	rw := s.requests.Note(w, r)
 	h := rw.Header()
 	h.Set("Vary", vary)
 	if o := r.Header.Get("Origin"); o != "" && strings.Contains(" "+origins+" ", " "+o+" ") {
@@ -193,7 +159,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(r.URL.EscapedPath(), "/")
 	for _, t := range s.table {
-		params, ok := t.match(path)
+		params, ok := t.path.Match(path)
 		if !ok {
 			continue
 		}
@@ -204,7 +170,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		c := &call{Server: s, w: w, r: r, ctx: r.Context(), params: params}
-		if bad := unescapeParams(params); bad != "" {
+		if bad := route.Unescape(params); bad != "" {
 			c.text(http.StatusBadRequest, "Invalid UTF-8 in `"+bad+"`")
 			return
 		}
@@ -218,7 +184,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 func (c *call) run(m method) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.Server.ctx, func() { cancel(http.ErrServerClosed) })()
+	defer context.AfterFunc(c.tasks.Context(), func() { cancel(http.ErrServerClosed) })()
 	if !m.slow {
 		timed, stop := context.WithTimeout(ctx, c.o.Timeout)
 		defer stop()
@@ -237,15 +203,4 @@ func (s *Server) all() []*machine {
 		list = append(list, m)
 	}
 	return list
-}
-
-// background runs f, which the server waits for when it closes. What begins after that ends by itself, because the context is over.
-func (s *Server) background(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		go f()
-		return
-	}
-	s.work.Go(f)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/smol-machines/smol-go/internal/sim/serde"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 const startBusy = "agent operation failed: start agent: another process is already starting or running this VM"
@@ -106,7 +107,7 @@ func startFailure(err error, explicit bool) error {
 	var pull *pullError
 	var bind *bindErr
 	switch {
-	case errors.Is(err, errAbandoned), errors.As(err, &api):
+	case errors.Is(err, task.ErrAbandoned), errors.As(err, &api):
 		return err
 	case errors.As(err, &pull):
 		return internal("%v", err)
@@ -209,7 +210,7 @@ func (c *call) ready() (*machine, *vm, error) {
 	case v.connect(c.ctx, c.o.Probe):
 		return m, v, m.cleared()
 	case c.ctx.Err() != nil:
-		return nil, nil, errAbandoned
+		return nil, nil, task.ErrAbandoned
 	default:
 		if err = m.reboot(c.ctx); err == nil {
 			v, err = m.implicit(c.ctx)
@@ -233,7 +234,7 @@ func (m *machine) implicit(ctx context.Context) (*vm, error) {
 		select {
 		case <-booting:
 		case <-ctx.Done():
-			return nil, errAbandoned
+			return nil, task.ErrAbandoned
 		}
 	}
 	m.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // clones are the names of the machines branched from one, sorted.
@@ -55,7 +57,7 @@ func (c *call) stop() (any, error) {
 		}
 	}
 	if err := stepErr(c.Server, c.ctx, m.down, nil); err != nil {
-		if err == errAbandoned {
+		if err == task.ErrAbandoned {
 			return nil, err
 		}
 		return nil, internal("machine '%s' process may still be running after stop attempt", m.name)
@@ -132,12 +134,12 @@ func (c *call) remove(m *machine) error {
 	}
 	_, v := m.snapshot()
 	if err := stepErr(c.Server, c.ctx, m.down, nil); err != nil {
-		if err == errAbandoned || v == nil {
+		if err == task.ErrAbandoned || v == nil {
 			return err
 		}
 		return internal("machine '%s' process (pid %d) is still alive after shutdown; not removing", m.name, v.inst.PID())
 	}
-	if err := c.store.remove(m.name); err != nil {
+	if err := c.store.Remove(m.name); err != nil {
 		return internal("database error: %v", err)
 	}
 	if err := c.discard(m.name); err != nil {
@@ -161,10 +163,10 @@ func (s *Server) forget(m *machine) {
 
 // discard removes the directories of a machine that does not run.
 func (s *Server) discard(name string) error {
-	if _, err := os.Stat(s.store.guest(name)); err == nil {
-		if err := s.o.Guest.Remove(s.store.guest(name)); err != nil {
+	if _, err := os.Stat(s.store.Guest(name)); err == nil {
+		if err := s.o.Guest.Remove(s.store.Guest(name)); err != nil {
 			return err
 		}
 	}
-	return os.RemoveAll(s.store.vm(name))
+	return os.RemoveAll(s.store.VM(name))
 }

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/feed"
+	"github.com/smol-machines/smol-go/internal/sim/lossy"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
+	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 
 // chunkSize is the most that one event carries of a command's output.
@@ -17,7 +20,7 @@ const chunkSize = 4096
 
 // output turns a command's output into events.
 type output struct {
-	events chan event
+	events chan feed.Event
 	// gone is closed when nobody reads the events any more.
 	gone <-chan struct{}
 	// full is called once the cap has been reached.
@@ -29,7 +32,7 @@ type output struct {
 }
 
 // emit sends an event if somebody still reads. The sender is held up by a slow reader.
-func (o *output) emit(e event) {
+func (o *output) emit(e feed.Event) {
 	select {
 	case o.events <- e:
 	case <-o.gone:
@@ -37,7 +40,7 @@ func (o *output) emit(e event) {
 }
 
 // end sends the terminal event; only the first counts, and no output comes after it.
-func (o *output) end(e event) {
+func (o *output) end(e feed.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.ended {
@@ -56,11 +59,11 @@ func (o *output) write(name string, chunk []byte) {
 	case o.ended:
 	case o.total >= outputCap:
 		o.ended = true
-		o.emit(event{"error", fmt.Sprintf(`{"message":"streaming output exceeded %d byte cap; exec terminated (output truncated)"}`, outputCap)})
+		o.emit(feed.Event{Name: "error", Data: fmt.Sprintf(`{"message":"streaming output exceeded %d byte cap; exec terminated (output truncated)"}`, outputCap)})
 		close(o.events)
 		o.full()
 	default:
-		o.emit(event{name, lossy(chunk)})
+		o.emit(feed.Event{Name: name, Data: lossy.String(chunk)})
 	}
 }
 
@@ -91,12 +94,12 @@ func (c *call) execStream() (any, error) {
 	gone := make(chan struct{})
 	defer close(gone)
 	full := make(chan struct{})
-	o := &output{events: make(chan event), gone: gone, full: func() { close(full) }}
-	c.background(func() {
+	o := &output{events: make(chan feed.Event), gone: gone, full: func() { close(full) }}
+	c.tasks.Go(func() {
 		defer v.disconnect()
 		c.runStream(v, sp, o, full)
 	})
-	c.events(o.events)
+	feed.Send(c.tasks.Context(), c.w, c.r, o.events, c.o.KeepAlive)
 	return nil, nil
 }
 
@@ -116,52 +119,54 @@ func (s *Server) runStream(v *vm, sp *spec, o *output, full <-chan struct{}) {
 	if sp.image {
 		cmd.WaitOutput = s.o.Grace
 	}
-	p, err := v.inst.Start(context.WithoutCancel(s.ctx), cmd)
+	p, err := v.inst.Start(context.WithoutCancel(s.tasks.Context()), cmd)
 	if err != nil {
 		s.streamNotStarted(sp, o, err)
 		return
 	}
-	defer s.track(p)()
-	e := s.watch(p)
+	defer s.tasks.Track(p)()
+	e := s.tasks.Watch(p)
 	var timeout <-chan time.Time
 	if sp.timeout != nil {
-		timeout = time.After(seconds(*sp.timeout))
+		timeout = time.After(task.Seconds(*sp.timeout))
 	}
-	exited, late := e.exited, false
+	exited, late := e.Exited, false
 	for {
 		select {
 		case <-full:
 			full = nil
-			kill(p, sim.ReachSelf)
+			task.Kill(p, sim.ReachSelf)
 		case <-timeout:
 			timeout, late = nil, true
-			kill(p, sim.ReachSelf)
+			task.Kill(p, sim.ReachSelf)
 		case <-exited:
 			if exited, timeout = nil, nil; late { // what it started may hold the output for ever
 				o.end(exitEvent(124))
 				return
 			}
-		case r := <-e.waited:
+		case r := <-e.Waited:
 			switch {
-			case r.err != nil:
-				o.end(setupError(sp, "connection to the agent lost: "+r.err.Error()))
+			case r.Err != nil:
+				o.end(setupError(sp, "connection to the agent lost: "+r.Err.Error()))
 			case late:
 				o.end(exitEvent(124))
 			default:
 				v.prove()
-				o.end(exitEvent(r.code))
+				o.end(exitEvent(r.Code))
 			}
 			return
 		}
 	}
 }
 
-func exitEvent(code int) event { return event{"exit", fmt.Sprintf(`{"exitCode":%d}`, code)} }
+func exitEvent(code int) feed.Event {
+	return feed.Event{Name: "exit", Data: fmt.Sprintf(`{"exitCode":%d}`, code)}
+}
 
 // setupError is an error event. Its message is not escaped as JSON asks for, only quoted for debugging inside.
-func setupError(sp *spec, text string) event {
+func setupError(sp *spec, text string) feed.Event {
 	inner := serde.Quote("agent operation failed: " + sp.op + ": " + text)
-	return event{"error", `{"message":"Internal(` + inner + `)"}`}
+	return feed.Event{Name: "error", Data: `{"message":"Internal(` + inner + `)"}`}
 }
 
 // streamNotStarted tells of a command that the guest did not start: in a container as the runtime does, by its own output.
@@ -169,7 +174,7 @@ func (s *Server) streamNotStarted(sp *spec, o *output, err error) {
 	reply, failure := sp.notStarted(err)
 	var api *apiError
 	if errors.As(failure, &api) {
-		o.end(event{"error", `{"message":"Internal(` + serde.Quote(api.text) + `)"}`})
+		o.end(feed.Event{Name: "error", Data: `{"message":"Internal(` + serde.Quote(api.text) + `)"}`})
 		return
 	}
 	o.write("stderr", []byte(reply.Stderr))

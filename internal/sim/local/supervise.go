@@ -20,14 +20,14 @@ func (s *Server) supervise() {
 	if s.o.Supervisor < 0 {
 		return
 	}
-	s.background(func() {
+	s.tasks.Go(func() {
 		ticker := time.NewTicker(s.o.Supervisor)
 		defer ticker.Stop()
 		for {
 			s.Tick()
 			select {
 			case <-ticker.C:
-			case <-s.ctx.Done():
+			case <-s.tasks.Context().Done():
 				return
 			}
 		}
@@ -39,12 +39,12 @@ func (s *Server) supervise() {
 func (s *Server) Tick() {
 	s.beat.Store(time.Now().UnixNano())
 	for _, m := range s.all() {
-		if s.ctx.Err() != nil {
+		if s.tasks.Context().Err() != nil {
 			return
 		}
 		select {
 		case m.life <- struct{}{}:
-			if err := rotate(s.store.console(m.name)); err != nil {
+			if err := rotate(s.store.Console(m.name)); err != nil {
 				s.o.Log.Warn("console log not rotated", "machine", m.name, "err", err)
 			}
 			m.tick()

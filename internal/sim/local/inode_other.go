@@ -1,8 +1,0 @@
-//go:build !unix
-
-package local
-
-import "io/fs"
-
-// inode finds no further names of files: machines with such files are not made here.
-func inode(fs.FileInfo) (id [2]uint64, linked bool) { return id, false }
