@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/smol-machines/smol-go/smol"
+	"github.com/smol-machines/smol-go/smol/smoltest"
 )
 
 func TestBranch(t *testing.T) {
@@ -51,6 +52,48 @@ func TestBranchRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
 		}
 	}
+}
+
+// TestBranchAfterRestart: what a machine was created as it is started as, by whatever starts it.
+func TestBranchAfterRestart(t *testing.T) {
+	l := smoltest.NewLocal(t, &smoltest.Options{Guest: smoltest.Script(nil)})
+	svc := l.Service(t)
+	for name, start := range map[string]func(m *smol.Machine) error{
+		"start":   func(m *smol.Machine) error { return m.Start(t.Context(), nil) },
+		"command": func(m *smol.Machine) error { _, err := m.Command("nothing").Output(t.Context()); return exited(err) },
+	} {
+		m, err := svc.Create(t.Context(), smol.Spec{Name: name, Branchable: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Discard()
+		if err := m.Stop(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := start(m); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if info, err := m.Info(t.Context()); err != nil || !info.Branchable {
+			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+		child, err := m.Branch(t.Context(), name+"-2", nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := child.Discard(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// exited leaves out of err that a command ran and failed.
+func exited(err error) error {
+	var exit *smol.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
 }
 
 // TestBranchFailsLater: a branch that cannot be used is deleted, and one whose announcement got lost is found.

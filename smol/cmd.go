@@ -162,7 +162,8 @@ func (c *Cmd) Wait() error {
 }
 
 // Signal sends a signal to the command and its process group; with [Kill] also to everything else that it started. It is safe to
-// call while Wait waits. A command that has ended is an error that matches [ErrConflict].
+// call while Wait waits. A command that is known to have ended, or that is not in the machine yet, is an error that matches
+// [ErrConflict]; one that ends meanwhile is none.
 func (c *Cmd) Signal(ctx context.Context, s Signal) error {
 	c.mu.Lock()
 	r := c.run

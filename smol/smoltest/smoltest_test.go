@@ -166,8 +166,7 @@ func TestSignal(t *testing.T) {
 			b, _ := io.ReadAll(r) // the pipe has no errors of its own
 			rest <- string(b)
 		}()
-		// A conflict says that it ended before the reply to the signal came.
-		if err := cmd.Signal(t.Context(), smol.Terminate); err != nil && !errors.Is(err, smol.ErrConflict) {
+		if err := cmd.Signal(t.Context(), smol.Terminate); err != nil {
 			t.Error(err)
 		}
 		err := cmd.Wait()
@@ -175,6 +174,9 @@ func TestSignal(t *testing.T) {
 		var exit *smol.ExitError
 		if got := <-rest; !errors.As(err, &exit) || exit.Code != 5 || got != "caught\n" {
 			t.Errorf("after TERM: %q, %v", got, err)
+		}
+		if err := cmd.Signal(t.Context(), smol.Terminate); !errors.Is(err, smol.ErrConflict) {
+			t.Errorf("a signal after the end: %v", err)
 		}
 	})
 }
