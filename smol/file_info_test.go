@@ -16,9 +16,10 @@ import (
 )
 
 func TestStat(t *testing.T) {
+	uid, gid := otherOwner()
 	onImages(t, func(t *testing.T, m *fileMachine) {
-		m.sh(`cd /root; printf 12345 >f; chown 12:34 f; chmod 4751 f; touch -d '2001-02-03 04:05:06' f; ln -s f link; ln -s nowhere dangling
-			mkdir -m 1750 d; mkfifo -m 600 pipe; mkdir "$1"`, "odd'\n ")
+		m.sh(`cd /root; printf 12345 >f; chown "$2" f; chmod 4751 f; touch -d '2001-02-03 04:05:06' f; ln -s f link; ln -s nowhere dangling
+			mkdir -m 1750 d; mkfifo -m 600 pipe; mkdir "$1"`, "odd'\n ", fmt.Sprintf("%d:%d", uid, gid))
 		when := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 		type facts struct {
 			Name, Link string
@@ -26,7 +27,7 @@ func TestStat(t *testing.T) {
 			UID, GID   int
 			Size       int64
 		}
-		regular := facts{"f", "", fs.ModeSetuid | 0o751, 12, 34, 5}
+		regular := facts{"f", "", fs.ModeSetuid | 0o751, uid, gid, 5}
 		tests := []struct {
 			path   string
 			follow bool
@@ -34,7 +35,7 @@ func TestStat(t *testing.T) {
 			err    error
 		}{
 			{"/root/f", true, regular, nil},
-			{"/root/link", true, facts{"link", "", regular.Mode, 12, 34, 5}, nil},
+			{"/root/link", true, facts{"link", "", regular.Mode, uid, gid, 5}, nil},
 			{"/root/link", false, facts{"link", "f", fs.ModeSymlink | 0o777, 0, 0, 1}, nil},
 			{"/root/dangling", false, facts{"dangling", "nowhere", fs.ModeSymlink | 0o777, 0, 0, 7}, nil},
 			{"/root/dangling", true, facts{}, fs.ErrNotExist},

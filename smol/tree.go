@@ -29,7 +29,8 @@ type CopyOptions struct {
 //
 // The tree goes as one stream that is never in memory or on this host's disk: it is stored in the machine, with an upload and a command for each
 // 64 MiB, and the last command unpacks it with the machine's tar. Each file appears at once or not at all only if the machine's tar does so;
-// a CopyFS that fails before everything has arrived leaves the directory as it was.
+// a CopyFS that fails before everything has arrived leaves the directory as it was. The unpacking is one command, and so has as long as the service
+// gives commands: five minutes, locally.
 //
 // An error of fsys is in the chain of the error and named with its path. Errors match fs.ErrPermission, [ErrInvalid] if something else than a
 // directory is in the way, and errors.ErrUnsupported if the machine has no tar.
@@ -75,7 +76,8 @@ func (o *fileOp) copyFS(ctx context.Context, fsys fs.FS, opts *CopyOptions, smal
 // Nothing is written outside of root or through a symbolic link, whatever the machine sends.
 //
 // The machine's tar stores the tree in the machine first, as one file, which needs as much room again; then it is downloaded and unpacked as
-// a stream. That is a command, a download and a command to clean up, and one more at the first use of a handle. "/" is refused.
+// a stream. That is a command, a download and a command to clean up, and one more at the first use of a handle. The packing has as long as the
+// service gives commands. "/" is refused.
 //
 // What cannot be copied is named by the error, with everything else copied, unless opts.SkipSpecial is set. When the stream breaks off, or root cannot be
 // written, what has been copied stays, and the error says how much that is. Errors match fs.ErrNotExist and fs.ErrPermission, and

@@ -174,7 +174,10 @@ func TestTreeRoundTrip(t *testing.T) {
 			t.Errorf("modes and owners in the machine: %q", got)
 		}
 		root := openRoot(t)
-		for range 2 {
+		for i := range 2 {
+			if i > 0 && os.Geteuid() != 0 {
+				break // only root can write again into a directory that is read-only
+			}
 			var err error
 			n := m.count(func() { err = m.CopyOut(t.Context(), to, root, nil) })
 			if err != nil {

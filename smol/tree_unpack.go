@@ -72,6 +72,9 @@ func (x *unpacker) unpack(r io.Reader) error {
 		if err := context.Cause(x.ctx); err != nil {
 			return err
 		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue // no file
+		}
 		err = x.entry(h.Name, func(to *os.Root, name string) error { return x.member(to, name, h, tr) })
 		if err != nil {
 			return broken(err)

@@ -22,10 +22,28 @@ func TestFileCut(t *testing.T) {
 		stage := m.stage(t, "old content").Path
 		const block = 65536
 		for _, tt := range []struct{ offset, length, window int64 }{
-			{0, -1, block}, {0, 0, 1}, {0, 1, 1}, {0, block, block}, {0, size, size}, {0, 1 << 50, 2*block + 1},
-			{1, -1, 2 * block}, {1, 1, 1}, {1, block - 1, block}, {1, block, block}, {1, 2*block + 5, 1 << 50},
-			{block - 1, 1, 1}, {block - 1, 2, 2}, {block, -1, block - 1}, {block, 1000, 200}, {block + 1, 1000, 1000},
-			{2 * block, 1 << 50, block + 1}, {size - 1, -1, 1}, {size - 1, 5, 1}, {size, -1, 1}, {size + 1, -1, 1}, {1 << 50, 1 << 50, 1},
+			{0, -1, block},
+			{0, 0, 1},
+			{0, 1, 1},
+			{0, block, block},
+			{0, size, size},
+			{0, 1 << 50, 2*block + 1},
+			{1, -1, 2 * block},
+			{1, 1, 1},
+			{1, block - 1, block},
+			{1, block, block},
+			{1, 2*block + 5, 1 << 50},
+			{block - 1, 1, 1},
+			{block - 1, 2, 2},
+			{block, -1, block - 1},
+			{block, 1000, 200},
+			{block + 1, 1000, 1000},
+			{2 * block, 1 << 50, block + 1},
+			{size - 1, -1, 1},
+			{size - 1, 5, 1},
+			{size, -1, 1},
+			{size + 1, -1, 1},
+			{1 << 50, 1 << 50, 1},
 		} {
 			from := min(tt.offset, size)
 			to := size
