@@ -29,7 +29,7 @@ type ExecResult struct {
 	User string `json:"user,omitempty"`
 }
 
-// ExitEvent is the data of the event exit.
+// ExitEvent is the data of the event exit, which ends a stream.
 type ExitEvent struct {
 	// ExitCode is the code. Nil: the event has none, which is no success.
 	ExitCode *int32 `json:"exitCode,omitempty"`

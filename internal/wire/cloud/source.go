@@ -22,7 +22,7 @@ type MachineSource struct {
 	Unknown json.RawMessage
 }
 
-// ImageSource is an OCI image.
+// ImageSource is an OCI image, pulled by its reference when the machine boots.
 type ImageSource struct {
 	// Reference is the image's name. A bare one may come back as a packed machine of the service's library.
 	Reference string `json:"reference"`
