@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 
 	"github.com/smol-machines/smol-go/internal/sim/disks"
 	"github.com/smol-machines/smol-go/internal/sim/environ"
@@ -53,7 +51,7 @@ func (c *call) checkpoint() (any, error) {
 
 // copyDisks copies the disks of a machine to a directory that the caller removes, and returns it.
 func (s *Server) copyDisks(m *machine, v *vm, frozen bool) (string, error) {
-	dir := filepath.Join(s.store.VM(m.name), fmt.Sprintf("checkpoint-%d", s.counter.Add(1)))
+	dir := s.scratch(m.name)
 	if err := v.inst.Freeze(); err != nil {
 		return "", err
 	}

@@ -149,6 +149,17 @@ func TestRun(t *testing.T) {
 	if !strings.Contains(a.body, `"stderr":"\ncontainer timed out after 0ms"`) {
 		t.Error(a.body)
 	}
+	if n := r.guest.count(); n != 2 {
+		t.Errorf("%d machines run, want the two", n)
+	}
+	// A run ends with its machine.
+	stuck := r.begin(context.Background(), "POST", api+"/image/run", `{"image":"alpine","command":["sleep"]}`)
+	eventually(t, "the command runs", func() bool { return r.guest.sleepers() == 1 })
+	r.want(200, "", "POST", api+"/image/stop", "")
+	if a := stuck.wait(t); a.status != 500 {
+		t.Errorf("it was answered with %d", a.status)
+	}
+	r.want(200, "", "POST", api+"/image/start", "")
 	big := strings.Repeat("x", 32<<10+1)
 	r.want(500, "", "POST", api+"/image/run", `{"image":"alpine","command":["true"],"env":[{"name":"A","value":"`+big+`"}]}`)
 }

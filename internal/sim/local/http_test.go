@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/fault"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 	"github.com/smol-machines/smol-go/internal/sim/seen"
@@ -295,11 +296,26 @@ func TestDataDirectory(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(dangling, 0o700), os.WriteFile(half, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	// A server that was killed leaves what it had for the time of a call, with what runs in it.
+	machines, err := filepath.Glob(filepath.Join(r.opts.DataDir, "vms", "*", "name"))
+	if err != nil || len(machines) != 1 {
+		t.Fatal(machines, err)
+	}
+	scratch := filepath.Join(filepath.Dir(machines[0]), "scratch-1")
+	if err := os.Mkdir(scratch, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.guest.Boot(t.Context(), &sim.Boot{Dir: scratch, Name: "m"}); err != nil {
+		t.Fatal(err)
+	}
 	r.up()
+	if n := r.guest.count(); n != 1 {
+		t.Errorf("%d machines run, want 1", n)
+	}
 	if got := r.stdout.String(); got != "Reconnected to 1 existing machine(s): m\nReclaimed 1 dangling VM data dir(es)\n" {
 		t.Errorf("printed %q", got)
 	}
-	for _, p := range []string{dangling, half} {
+	for _, p := range []string{dangling, half, scratch} {
 		if _, err := os.Stat(p); err == nil {
 			t.Errorf("%s is still there", p)
 		}

@@ -60,6 +60,9 @@ func (s *Server) adopt(dir string) (sim.Instance, error) {
 
 // take makes a machine of a record.
 func (s *Server) take(rec *record) (kept, adopted bool, err error) {
+	if err := s.sweep(s.store.VM(rec.Name)); err != nil {
+		return false, false, fmt.Errorf("clearing up after machine %s: %w", rec.Name, err)
+	}
 	inst, err := s.adopt(s.store.Guest(rec.Name))
 	if err != nil && !errors.Is(err, sim.ErrNotRunning) {
 		return false, false, fmt.Errorf("adopting machine %s: %w", rec.Name, err)
@@ -94,6 +97,9 @@ func (s *Server) take(rec *record) (kept, adopted bool, err error) {
 // reclaim removes a directory without a record, with a machine that may run in it.
 func (s *Server) reclaim(dir string) error {
 	vm := s.store.At(dir)
+	if err := s.sweep(vm); err != nil {
+		return err
+	}
 	guest := filepath.Join(vm, "guest")
 	if inst, err := s.adopt(guest); err == nil {
 		_ = inst.Kill()

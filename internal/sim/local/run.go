@@ -1,8 +1,11 @@
 package local
 
 import (
+	"context"
+	"os"
 	"slices"
 
+	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/environ"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
 	"github.com/smol-machines/smol-go/internal/sim/task"
@@ -17,7 +20,7 @@ type runRequest struct {
 	Secrets map[string]secretRef `serde:"secrets,default"`
 }
 
-// run runs a command in a container of an image that the machine has pulled. Here its writes are the machine's.
+// runImage runs a command in a throw-away container of an image that the machine has pulled.
 func (c *call) runImage() (any, error) {
 	req := &runRequest{}
 	if err := c.decode(req, &serde.Options{DenyUnknown: true}); err != nil {
@@ -30,18 +33,60 @@ func (c *call) runImage() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sp, err := m.runSpec(v, req)
+	sp, err := m.runSpec(req)
 	if err != nil {
 		v.disconnect()
 		return nil, err
 	}
 	return task.Step(c.ctx, c.tasks, func() (any, error) {
 		defer v.disconnect()
-		return c.runCommand(v, sp)
+		return c.runApart(m, v, normalise(req.Image), sp)
 	}, nil)
 }
 
-func (m *machine) runSpec(v *vm, req *runRequest) (*spec, error) {
+// runApart runs a command in a throw-away container. Here that is a machine made for the command alone, with the mounts of the one it
+// belongs to, and without its loopback, which a container shares.
+func (s *Server) runApart(m *machine, v *vm, image string, sp *spec) (_ *execResponse, err error) {
+	rec, _ := m.snapshot()
+	mounts := rec.simMounts()
+	for i := range mounts {
+		mounts[i].Source = v.sources[i]
+	}
+	dir := s.scratch(m.name)
+	defer func() {
+		if removeErr := s.o.Guest.Remove(dir); removeErr != nil {
+			s.o.Log.Warn("container not removed", "machine", m.name, "err", removeErr)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(s.tasks.Context(), bootLimit)
+	defer cancel()
+	err = os.Mkdir(dir, 0o700)
+	var inst sim.Instance
+	if err == nil {
+		inst, err = s.o.Guest.Boot(ctx, &sim.Boot{Dir: dir, Name: m.name, Image: image, Mounts: mounts})
+	}
+	if err != nil {
+		return nil, internal("agent operation failed: %s: %v", sp.op, err)
+	}
+	over := make(chan struct{})
+	defer close(over)
+	s.tasks.Go(func() { // it ends with its machine
+		select {
+		case <-v.inst.Done():
+			_ = inst.Kill()
+		case <-over:
+		}
+	})
+	defer func() { _ = inst.Kill() }()
+	sp.user = environ.Config(inst).User
+	out, err := s.runCommand(newVM(inst), sp)
+	if err == nil {
+		v.prove()
+	}
+	return out, err
+}
+
+func (m *machine) runSpec(req *runRequest) (*spec, error) {
 	const op = "run command"
 	if err := checkSecrets(req.Secrets); err != nil {
 		return nil, err
@@ -60,7 +105,7 @@ func (m *machine) runSpec(v *vm, req *runRequest) (*spec, error) {
 		return nil, internal("agent operation failed: %s: image not found: %s", op, image)
 	}
 	return &spec{
-		op: op, image: true, argv: req.Command, env: environ.Overlay(runEnv(), env), dir: valueOr(req.Workdir, "/"), user: environ.Config(v.inst).User,
+		op: op, image: true, argv: req.Command, env: environ.Overlay(runEnv(), env), dir: valueOr(req.Workdir, "/"),
 		timeout: req.Timeout, late: "\ncontainer timed out after %dms",
 	}, nil
 }

@@ -79,6 +79,33 @@ func TestTimeoutReach(t *testing.T) {
 	}
 }
 
+// What a run writes goes with it, but for what it writes to mounts.
+func TestRunIsThrownAway(t *testing.T) {
+	r := onSandbox(t, local.Options{})
+	host := t.TempDir()
+	if err := os.Chmod(host, 0o777); err != nil { // a sandbox of an ordinary kernel may be nobody there
+		t.Fatal(err)
+	}
+	r.want(200, "", "POST", api, fmt.Sprintf(`{"name":"m","image":"bash","network":true,"mounts":[{"source":%q,"target":"/data"}]}`, host))
+	r.want(200, "", "POST", api+"/m/start", "")
+	r.want(200, "", "POST", api+"/m/images/pull", `{"image":"busybox"}`)
+	r.sh("m", "echo theirs >/root/f")
+	for range 2 {
+		var out execReply
+		body := `{"image":"busybox","command":["sh","-c","ls /root; echo own >/root/f; cat /root/f; echo kept >/data/f; command -v bash || echo no bash; sleep 12345 >/dev/null 2>&1 &"]}`
+		r.want(200, "", "POST", api+"/m/run", body).decode(t, &out)
+		if want := "own\nno bash\n"; out.Stdout != want || out.ExitCode != 0 {
+			t.Errorf("got %+v, want %q", out, want)
+		}
+	}
+	if got := r.sh("m", "cat /root/f /data/f"); got != "theirs\nkept\n" {
+		t.Errorf("afterwards the machine has %q", got)
+	}
+	if left, err := filepath.Glob(filepath.Join(r.opts.DataDir, "vms", "*", "scratch-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestRealCommands(t *testing.T) {
 	r := onSandbox(t, local.Options{})
 	r.machine("bare", "")
