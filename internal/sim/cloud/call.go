@@ -73,6 +73,7 @@ func (c *call) answer(v any, err error) {
 	case errors.As(err, &b):
 		c.bytes(b.status, "", nil)
 	case errors.Is(err, task.ErrAbandoned):
+		c.o.Log.Debug("client gone", "method", c.r.Method, "path", c.r.URL.Path)
 		panic(http.ErrAbortHandler) // nobody is there to read an answer
 	case err != nil:
 		c.o.Log.Error("request failed", "method", c.r.Method, "path", c.r.URL.Path, "err", err)
