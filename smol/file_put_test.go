@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/smol-machines/smol-go/internal/simtest"
 	"github.com/smol-machines/smol-go/smol"
@@ -241,6 +242,55 @@ func TestPutReaderFails(t *testing.T) {
 	}
 	m.wantNoStage()
 }
+
+// Readers are read as the rules for them allow.
+func TestPutOddReaders(t *testing.T) {
+	m := newFileMachine(t, smol.Spec{}, nil)
+	content := strings.Repeat("content ", 1000)
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"a byte at a time":      iotest.OneByteReader,
+		"half of what is asked": iotest.HalfReader,
+		"the end with the data": iotest.DataErrReader,
+		"sometimes nothing":     func(r io.Reader) io.Reader { return &lazy{r: r} },
+	} {
+		for _, size := range []int{0, len(content)} {
+			if err := m.Put(t.Context(), "/root/f", wrap(plain(strings.NewReader(content))), &smol.WriteOptions{Size: int64(size)}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			m.wantContent("/root/f", content)
+			m.sh("rm /root/f")
+		}
+	}
+	for name, r := range map[string]io.Reader{
+		"more than asked": broken(func(p []byte) (int, error) { return len(p) + 1, nil }),
+		"less than none":  broken(func([]byte) (int, error) { return -1, nil }),
+		"a late failure":  iotest.TimeoutReader(iotest.OneByteReader(plain(strings.NewReader(content)))),
+	} {
+		err := m.Put(t.Context(), "/root/f", r, nil)
+		var e *smol.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message, "reading what is to be written") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	m.wantNoStage()
+}
+
+// lazy reads nothing every other time.
+type lazy struct {
+	r io.Reader
+	n int
+}
+
+func (l *lazy) Read(p []byte) (int, error) {
+	if l.n++; l.n%2 == 0 {
+		return 0, nil
+	}
+	return l.r.Read(p)
+}
+
+type broken func(p []byte) (int, error)
+
+func (b broken) Read(p []byte) (int, error) { return b(p) }
 
 type failing struct{ err error }
 

@@ -231,6 +231,60 @@ func TestCopyOutOfAHostileMachine(t *testing.T) {
 	}
 }
 
+// FuzzCopyOut unpacks whatever a machine may send beside a directory that must not change.
+func FuzzCopyOut(f *testing.F) {
+	f.Add([]byte(nil))
+	for _, h := range []tar.Header{
+		{Typeflag: tar.TypeReg, Name: "d/f"},
+		{Typeflag: tar.TypeReg, Name: "../outside/secret"},
+		{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "../outside"},
+		{Typeflag: tar.TypeLink, Name: "h", Linkname: "../outside/secret"},
+		{Typeflag: tar.TypeDir, Name: "../outside/d/"},
+		{Typeflag: tar.TypeReg, Name: strings.Repeat("long/", 50) + "f", Format: tar.FormatGNU},
+	} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		if err := w.WriteHeader(&h); err != nil {
+			f.Fatal(err)
+		}
+		_ = w.Flush() // an archive that is cut short is a good one here
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, archive []byte) {
+		top := t.TempDir()
+		defer makeWritable(top)
+		secret := filepath.Join(top, "outside", "secret")
+		for _, d := range []string{"outside", "root"} {
+			if err := os.Mkdir(filepath.Join(top, d), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		root, err := os.OpenRoot(filepath.Join(top, "root"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		err = newHostile(archive, nil).CopyOut(t.Context(), "/tree", root, nil)
+		var e *smol.Error
+		if err != nil && (!errors.As(err, &e) || e.Path != "/tree") {
+			t.Errorf("got %v", err)
+		}
+		if b, err := os.ReadFile(secret); err != nil || string(b) != "secret" {
+			t.Errorf("outside is %q, %v", b, err)
+		}
+		if entries, err := os.ReadDir(top); err != nil || len(entries) != 2 {
+			t.Errorf("beside the directory: %v, %v", entries, err)
+		}
+		if entries, err := os.ReadDir(filepath.Join(top, "outside")); err != nil || len(entries) != 1 {
+			t.Errorf("outside has %v, %v", entries, err)
+		}
+		wantLinksInside(t, filepath.Join(top, "root"))
+	})
+}
+
 // wantLinksInside fails the test if a link below dir leads out of it, but for the two that were there.
 func wantLinksInside(t *testing.T, dir string) {
 	t.Helper()
