@@ -64,15 +64,21 @@ func (c *Client) errorOf(ctx context.Context, r *Request, resp *http.Response) e
 	if err != nil && ctx.Err() != nil {
 		return r.transportError(ctx, err)
 	}
-	// A body that is cut off says as much as arrived: the status is certain. The secret is taken out before a part of it can be cut off,
-	// and after what JSON has escaped is plain.
-	e := Decode(resp.StatusCode, resp.Header.Get("Content-Type"), r.withoutSecret(body))
-	e.Op, e.Machine, e.Path = r.Op, r.Machine, r.File
+	// A body that is cut off says as much as arrived: the status is certain.
+	e := r.Refusal(resp.StatusCode, resp.Header.Get("Content-Type"), body)
 	e.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"))
 	if c.requestID != "" {
-		e.RequestID = clean(resp.Header.Get(c.requestID), 128)
+		e.RequestID = string(r.withoutSecret([]byte(clean(resp.Header.Get(c.requestID), 128))))
 	}
-	for _, s := range []*string{&e.Message, &e.ServerCode, &e.RequestID} {
+	return e
+}
+
+// Refusal makes the error of a body as [Decode] does, in terms of r.
+func (r *Request) Refusal(status int, contentType string, body []byte) *smol.Error {
+	// The secret is taken out before a part of it can be cut off, and after what JSON has escaped is plain.
+	e := Decode(status, contentType, r.withoutSecret(body))
+	e.Op, e.Machine, e.Path = r.Op, r.Machine, r.File
+	for _, s := range []*string{&e.Message, &e.ServerCode} {
 		*s = string(r.withoutSecret([]byte(*s)))
 	}
 	return e

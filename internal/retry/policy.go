@@ -97,9 +97,9 @@ func passing(err error) bool {
 }
 
 // backoff returns how long to wait before the next try; n is how many there were, from 0.
-func backoff(_, _ time.Duration, n int, resp *http.Response) time.Duration {
-	wait := firstWait << n
-	jitter := rand.N(wait / 2)
+func backoff(first, _ time.Duration, n int, resp *http.Response) time.Duration {
+	wait := first << n
+	jitter := rand.N(wait/2 + 1)
 	if resp != nil {
 		if asked := rest.RetryAfter(resp.Header.Get("Retry-After")); asked > 0 {
 			return asked + jitter // never earlier: many wait for the same moment

@@ -113,7 +113,7 @@ func TestBackoff(t *testing.T) {
 	} {
 		seen := map[time.Duration]bool{}
 		for range 200 {
-			d := retry.Backoff(0, 0, tt.n, tt.resp)
+			d := retry.Backoff(250*time.Millisecond, 0, tt.n, tt.resp)
 			seen[d] = true
 			if d < tt.least || d > tt.most {
 				t.Fatalf("try %d: waits %v, want between %v and %v", tt.n, d, tt.least, tt.most)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 )
@@ -43,15 +44,22 @@ func planOf(ctx context.Context) *Plan {
 	return plan
 }
 
-// New returns a transport over plain that repeats requests as their plans allow. It follows no redirect.
-func New(plain http.RoundTripper) http.RoundTripper {
+// Transport sends requests, again where their plans allow it. It follows no redirect. It is made by [New].
+type Transport struct {
+	once   counter
+	client *retryablehttp.Client
+}
+
+// New returns a transport over plain.
+func New(plain http.RoundTripper) *Transport {
 	once := counter{plain}
-	return &transport{once: once, client: &retryablehttp.Client{
+	return &Transport{once: once, client: &retryablehttp.Client{
 		HTTPClient: &http.Client{
 			Transport:     once,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		RetryMax:     Tries - 1,
+		RetryWaitMin: firstWait,
 		CheckRetry:   check,
 		Backoff:      backoff,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
@@ -70,13 +78,12 @@ func (c counter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.plain.RoundTrip(req)
 }
 
-type transport struct {
-	once   counter
-	client *retryablehttp.Client
-}
+// SetFirstWait changes the wait before the second try, a quarter of a second, and with it all later ones. It is for tests, and not while requests
+// are made.
+func (t *Transport) SetFirstWait(d time.Duration) { t.client.RetryWaitMin = d }
 
 // RoundTrip sends the request, again if need be.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	plan := planOf(req.Context())
 	hasBody := req.Body != nil && req.Body != http.NoBody
 	if plan == nil || plan.policy == Never || hasBody && req.GetBody == nil {
@@ -109,7 +116,7 @@ func repeatable(req *http.Request) (*retryablehttp.Request, error) {
 }
 
 // CloseIdleConnections closes those of the plain transport.
-func (t *transport) CloseIdleConnections() {
+func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.once.plain.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}

@@ -23,6 +23,7 @@ const (
 // [smol.StreamBackend], [smol.LogBackend], [smol.BranchBackend] and [smol.OriginBackend].
 type Backend struct {
 	rest      *rest.Client
+	retry     *retry.Transport
 	closeIdle func()
 	traits    smol.Traits
 	origin    origin
@@ -64,12 +65,14 @@ func NewBackend(o *Options) (*Backend, error) {
 	if o.Tenant != "" {
 		header.Set("Smol-Tenant", o.Tenant)
 	}
-	config := &rest.Config{Base: base, Transport: retry.New(transport), Header: header, RequestID: "X-Request-Id", Secret: o.Token}
+	again := retry.New(transport)
+	config := &rest.Config{Base: base, Transport: again, Header: header, RequestID: "X-Request-Id", Secret: o.Token}
 	if o.HTTPClient != nil {
 		config.Timeout = o.HTTPClient.Timeout
 	}
 	return &Backend{
 		rest:      rest.New(config),
+		retry:     again,
 		closeIdle: closeIdle,
 		traits:    smol.Traits{Fleet: "cloud", Endpoint: base.String(), MaxInFlight: maxInFlight, KeepsEnv: true},
 		origin:    newOrigin(),

@@ -70,8 +70,8 @@ func streamEvent(c *call, ev sse.Event) (out smol.Event, known bool, err error) 
 		out, err = c.Exit(ev.Data)
 		return out, true, err
 	case "error":
-		e := rest.Decode(0, "text/plain", []byte(ev.Data))
-		e.Op, e.Machine, e.Code = c.Op, c.Machine, smol.CodeInternal
+		e := c.Refusal(0, "text/plain", []byte(ev.Data))
+		e.Code = smol.CodeInternal
 		if ev.Data == "" {
 			e.Message = "the service says that the command failed, and not why"
 		}
