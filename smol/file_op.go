@@ -45,9 +45,14 @@ func (o *fileOp) wrap(err error) error {
 
 // in runs a call to the inside of the machine.
 func (o *fileOp) in(ctx context.Context, class limit.Class, fn func(ctx context.Context, id string) error) error {
-	err := o.m.inPlace(ctx, class, fn, o.m.prepare)
+	return o.again(func() error { return o.m.inPlace(ctx, class, fn, o.m.prepare) })
+}
+
+// again makes a call, and once more if it only reads and the reference may have come to mean another machine.
+func (o *fileOp) again(call func() error) error {
+	err := call()
 	if o.reads && isMissingMachine(err) && o.m.forget() {
-		err = o.m.inPlace(ctx, class, fn, o.m.prepare)
+		err = call()
 	}
 	return err
 }

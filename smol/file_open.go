@@ -148,31 +148,18 @@ func (o *fileOp) download(ctx context.Context, b FileBackend) (io.ReadCloser, in
 
 // keepPlace is in for a call that goes on after fn: release gives its place back.
 func (o *fileOp) keepPlace(ctx context.Context, fn func(ctx context.Context, id string) error, release *func()) error {
-	m := o.m
-	try := func() error {
-		id, err := m.resolve(ctx)
+	return o.again(func() error {
+		id, free, err := o.m.place(ctx, limit.Ordinary, o.m.prepare)
 		if err != nil {
 			return err
 		}
-		free, err := m.fleet.limits.Acquire(ctx, m.limitKey(id), m.fleet.traits.MaxInFlight, limit.Ordinary)
-		if err != nil {
-			return err
-		}
-		if err = m.prepare(ctx); err == nil {
-			err = fn(ctx, id)
-		}
-		if err != nil {
+		if err := fn(ctx, id); err != nil {
 			free()
 			return err
 		}
 		*release = free
 		return nil
-	}
-	err := try()
-	if o.reads && isMissingMachine(err) && m.forget() {
-		err = try()
-	}
-	return err
+	})
 }
 
 // download is the body of a file that comes through the fleet, with its place at the machine.

@@ -18,21 +18,36 @@ func (m *Machine) call(ctx context.Context, op string, class limit.Class, fn fun
 func (m *Machine) inPlace(
 	ctx context.Context, class limit.Class, fn func(context.Context, string) error, check func(context.Context) error,
 ) error {
-	id, err := m.resolve(ctx)
-	if err != nil {
-		return err
-	}
-	release, err := m.fleet.limits.Acquire(ctx, m.limitKey(id), m.fleet.traits.MaxInFlight, class)
+	id, release, err := m.place(ctx, class, check)
 	if err != nil {
 		return err
 	}
 	defer release()
+	return fn(ctx, id)
+}
+
+// place takes a place for a call, if check lets it through, and returns the machine's id. The caller releases the place.
+func (m *Machine) place(ctx context.Context, class limit.Class, check func(context.Context) error) (id string, release func(), err error) {
+	if id, err = m.resolve(ctx); err != nil {
+		return "", nil, err
+	}
+	free, err := m.fleet.limits.Acquire(ctx, m.limitKey(id), m.fleet.traits.MaxInFlight, class)
+	if err != nil {
+		return "", nil, err
+	}
+	taken := false
+	defer func() {
+		if !taken {
+			free()
+		}
+	}()
 	if check != nil {
 		if err := check(ctx); err != nil {
-			return err
+			return "", nil, err
 		}
 	}
-	return fn(ctx, id)
+	taken = true
+	return id, free, nil
 }
 
 func (m *Machine) limitKey(id string) limit.Key {
