@@ -212,7 +212,8 @@ func TestList(t *testing.T) {
 		return out, nil
 	}
 	s := serve(t, answers{"GET /machines": says(
-		`[{"id":"a","labels":{"team":"x","env":"ci=1"}},{"id":"b","labels":{"team":"y"}},{"id":"c"},{"state":"creating"},{"id":"d","labels":{"team":"x"}}]`)})
+		`[{"id":"a","labels":{"team":"x","env":"ci=1"}},{"id":"b","labels":{"team":"y"}},{"id":"c"},{"state":"creating"},{"id":"d","labels":{"team":"x"}}]`,
+	)})
 	b := s.backend()
 	for _, tt := range []struct {
 		labels map[string]string

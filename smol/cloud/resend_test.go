@@ -113,7 +113,10 @@ func TestSentAgain(t *testing.T) {
 			answer http.HandlerFunc
 			want   int
 		}{
-			{"cut", cut, tt.cut}, {"503", busy, tt.busy}, {"500", broken, tt.broken}, {"429 with Retry-After", limited("2"), tt.refused},
+			{"cut", cut, tt.cut},
+			{"503", busy, tt.busy},
+			{"500", broken, tt.broken},
+			{"429 with Retry-After", limited("2"), tt.refused},
 			{"429 without", limited(""), tt.refusedNow},
 		} {
 			synctest.Test(t, func(t *testing.T) {

@@ -103,7 +103,8 @@ func TestEvents(t *testing.T) {
 	})
 	m := s.service().Machine(id)
 	all := []*cloud.Event{
-		{ID: "e1", Level: "info", Message: "created", At: day(1)}, {ID: "e2", Level: "error", Message: "start failed"},
+		{ID: "e1", Level: "info", Message: "created", At: day(1)},
+		{ID: "e2", Level: "error", Message: "start failed"},
 		{ID: "e3", Level: "info", Message: "deleted", At: day(3)},
 	}
 	for _, tt := range []struct {
