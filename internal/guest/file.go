@@ -6,14 +6,12 @@ import (
 	"strconv"
 )
 
-// fileScript is what works on files inside the machine. It is run as `sh -c fileScript smolfs OP ARGS…` by a plain exec, one for each
-// operation, and answers in one line and, for some operations, the bytes that follow it.
-//
-// It trusts no words of a tool, which depend on the tool and its version: why something failed it finds out by tests. Files come
-// and go beside a target under a name of the stage's, so that two writers do not meet.
-//
 //go:embed file.sh
-var fileScript string
+var fileSource string
+
+// fileScript is what works on files inside the machine. It is run as `sh -c fileScript smolfs OP ARGS…` by a plain exec, one for each
+// operation.
+var fileScript = strip(fileSource)
 
 // FileName is $0 of the script that works on files.
 const FileName = "smolfs"

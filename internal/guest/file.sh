@@ -1,12 +1,21 @@
+# What works on files in the machine: sh -c SCRIPT smolfs OP ARGS…, for dash, bash and busybox. Its answer is the line
+# "smolfs1 STATUS FIELDS…" and, for some operations, bytes after it. See file.go for the operations.
+#
+# Paths are quoted, whatever is in them; stages have names of ours, which need no quotes. What a tool says is for people:
+# the status comes from tests.
 export LC_ALL=C QUOTING_STYLE=literal
 unset CDPATH GLOBIGNORE GLOBSORT TAR_OPTIONS
 umask 077
 f= n=
+# The stages and the file beside the target go when the script ends, unless they were used up: f and n are empty then.
 trap '[ -z "$f$n" ] || rm -f $f ${n:+"$n"}' EXIT
+# A name has no slash, so it ends at one. stat writes names and the targets of links (%N) as they are, with this QUOTING_STYLE,
+# or between quotes (busybox).
 F='%f %u %g %s %Y %y/%n/%N'
 end() { printf 'smolfs1 %s\n' "$*"; exit; }
 need() { for t; do command -v "$t" >/dev/null || end notool "$t"; done; }
 there() { [ -e "$1" ] || [ -L "$1" ]; }
+# Says why nothing can be done at a path that is not there: what lies above it is no directory, or closed.
 barred() {
   d=$1
   while d=${d%/*}; [ -n "$d" ] && ! [ -e "$d" ]; do :; done
@@ -34,18 +43,24 @@ stages() {
   w= c=0
   while [ $# -gt 0 ]; do f="$f $1" w="$w $2" c=$((c + 1)); shift 2; done
 }
+# Checks the sizes of the stages.
 staged() {
   stages "$@"
   g=$(stat -c %s $f 2>/dev/null)
   [ " $(echo $g)" = "$w" ] || end size $g
 }
+# Joins the stages to the first, which is s from then on.
 glue() {
   set -- $f
   s=$1
   shift
   [ $# = 0 ] || { cat "$@" >>"$s" && rm -f "$@" || end fail; f=$s; }
 }
+# A file that is a mount, as /etc/hosts in containers, cannot be renamed to.
 mounted() { while read -r _ _ _ _ q _; do [ "$q" = "$1" ] && return; done </proc/self/mountinfo; false; }
+# Makes the first stage the file. Links are followed by hand: readlink -f of busybox looks for what a link to nothing means in the
+# working directory. There are two moves since the first may go from one file system to another, and so is a copy; the second is within a
+# directory, and so is one step for readers. A stage that another user owns (uploads come from root) can be read and not be changed.
 commit() {
   t=$1 m=$2 k=0 x= o= g=
   while [ -L "$t" ]; do
@@ -76,6 +91,8 @@ commit() {
   mv -f "$n" "$t" || { mounted "$t" && cat "$n" >"$t" && chmod "$m" "$t" && rm -f "$n"; } || end fail
   f= n=
 }
+# A directory's entries. What matches no pattern is left as the pattern, of which stat says nothing on stdout. A shell copies all
+# arguments with every one that is added, so the way without xargs goes by few.
 entries() {
   if command -v xargs >/dev/null; then
     printf '%s\0' * .[!.]* ..?* | xargs -0 stat -c "$F" -- 2>/dev/null
@@ -90,6 +107,7 @@ entries() {
   echo end
 }
 blocks() { dd if="$p" bs=65536 skip="$1" count="$2" 2>/dev/null; }
+# A range of a file. The middle goes in whole blocks: tail and head of busybox read byte by byte.
 part() {
   p=$1 b=$(($2 / 65536)) k=$(($2 % 65536)) y=$3
   if [ $k -gt 0 ]; then
@@ -105,6 +123,7 @@ part() {
   fi
   [ $y = 0 ] || blocks $b 1 | head -c $y
 }
+# A range of a file of /proc, which is read in short pieces, so dd cannot count.
 unsized() {
   if [ "$2" = 0 ]; then head -c "$3" "$1"
   else dd if="$1" bs=65536 skip=$(($2 / 65536)) 2>/dev/null | tail -c +$(($2 % 65536 + 1)) | head -c "$3"
@@ -135,6 +154,7 @@ base)
   for b; do
     d=$b/.files
     [ -d "$d" ] || { (umask 022; mkdir -p "$b") && mkdir "$d"; } || [ -d "$d" ] || continue
+# A colon with a redirection that fails would end the shell.
     [ -O "$d" ] && true >"$d/$$" && rm -f "$d/$$" || continue
     command -v find >/dev/null && find "$d" -type f -mtime +0 -exec rm -f {} +
     end ok "$b"
@@ -183,6 +203,7 @@ tar)
   enter "$1"
   h=$(pwd -P) b=$(cd -P "${s%/*}/.." && pwd -P)
   case $b in "$h"/*) x=${b#"$h"/}/ p=.; set -- ;; *) x=; set -- . ;; esac
+# The base may lie in the tree. Not every tar can exclude, so everything but the way to it is named, level by level.
   while [ -n "$x" ]; do
     c=$p/${x%%/*}
     for e in "$p"/.[!.]* "$p"/..?*; do there "$e" && [ "$e" != "$c" ] && set -- "$@" "$e"; done
@@ -192,6 +213,7 @@ tar)
     esac
     p=$c x=${x#*/}
   done
+# An archive of nothing is two empty blocks.
   if [ $# -gt 0 ]; then tar -cf "$s" "$@"; else head -c 1024 /dev/zero >"$s"; fi
   c=$?
   end ok $(stat -c %s "$s") $c
