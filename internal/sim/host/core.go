@@ -170,6 +170,9 @@ func (h *core[S]) stopped() {
 // Requests are those seen by all servers of the host, oldest first; those that a fault answered are among them.
 func (h *core[S]) Requests() []seen.Request { return h.requests.All() }
 
+// Count returns how many of them had the method and the path; see [seen.Log.Count].
+func (h *core[S]) Count(method, pattern string) int { return h.requests.Count(method, pattern) }
+
 // ForgetRequests empties what [core.Requests] returns.
 func (h *core[S]) ForgetRequests() { h.requests.Forget() }
 
@@ -209,11 +212,12 @@ func (h *core[S]) stop() error {
 	return errors.Join(append(h.failed, err)...)
 }
 
-// eachState runs f on the state directory of every machine and checkpoint of the host in dir, whether a record knows it or not.
+// eachState runs f on the state directory of every machine and checkpoint of the host in dir, whether a record knows it or not, and of what was
+// made for one call.
 func eachState(dir string, f func(state string) error) error {
 	var states []string
-	for _, kind := range []string{"vms", "checkpoints"} {
-		list, err := filepath.Glob(filepath.Join(dir, "data", kind, "*", "guest"))
+	for _, pattern := range []string{"vms/*/guest", "vms/*/scratch-*", "checkpoints/*/guest"} {
+		list, err := filepath.Glob(filepath.Join(dir, "data", filepath.FromSlash(pattern)))
 		if err != nil {
 			return err
 		}

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/host"
 	"github.com/smol-machines/smol-go/internal/sim/local"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
@@ -86,7 +88,23 @@ func TestSweep(t *testing.T) {
 		}
 	}
 
+	// A call that made a machine for itself was cut off as well.
+	vms, err := filepath.Glob(filepath.Join(dir, "data", "vms", "*"))
+	if err != nil || len(vms) != 1 {
+		t.Fatal(vms, err)
+	}
+	scratch, err := sandbox.New(nil).Boot(t.Context(), &sim.Boot{Dir: filepath.Join(vms[0], "scratch-1"), Name: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = scratch.Kill() })
+
 	start(t, script.New(nil), false)
+	select {
+	case <-scratch.Done():
+	case <-time.After(20 * time.Second):
+		t.Error("the machine of a call is left")
+	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s is left: %v", dir, err)
 	}

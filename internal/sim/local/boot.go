@@ -231,10 +231,5 @@ func (m *machine) workload(v *vm, rec *record) {
 		m.s.o.Log.Warn("workload container launch failed", "machine", rec.Name, "err", err)
 		return
 	}
-	m.s.reap(p)
-}
-
-// reap waits for a command that nobody waits for.
-func (s *Server) reap(p sim.Process) {
-	go func() { _, _ = p.Wait() }()
+	task.Reap(p)
 }

@@ -86,7 +86,7 @@ func (s *Server) runBackground(v *vm, sp *spec) (*execResponse, error) {
 	switch {
 	case err == nil:
 		pid = p.PID()
-		s.reap(p)
+		task.Reap(p)
 	case sp.image: // the runtime client was started, and is all that was asked for
 	default:
 		text, mine := spawnText(err)

@@ -74,11 +74,12 @@ func (l *Log) All() []Request {
 }
 
 // Count returns how many requests had the method and a path that matches pattern, as path.Match does: "*" stands for any one segment. An
-// empty method stands for all. A malformed pattern matches nothing.
+// empty method stands for all, and so does an empty pattern. A malformed pattern matches nothing.
 func (l *Log) Count(method, pattern string) int {
 	n := 0
 	for _, q := range l.All() {
-		if ok, err := path.Match(pattern, q.Path); ok && err == nil && (method == "" || method == q.Method) {
+		ok, err := path.Match(pattern, q.Path)
+		if (pattern == "" || ok && err == nil) && (method == "" || method == q.Method) {
 			n++
 		}
 	}

@@ -61,7 +61,7 @@ func TestLog(t *testing.T) {
 	for _, tt := range []struct {
 		method, pattern string
 		want            int
-	}{{"", "/*/c", 2}, {"GET", "/*/c", 1}, {"", "/a/*", 1}, {"", "/*", 0}, {"", "[", 0}, {"PUT", "/*/c", 0}} {
+	}{{"", "/*/c", 2}, {"GET", "/*/c", 1}, {"", "/a/*", 1}, {"", "/*", 0}, {"", "", 2}, {"POST", "", 1}, {"", "[", 0}, {"PUT", "/*/c", 0}} {
 		if n := l.Count(tt.method, tt.pattern); n != tt.want {
 			t.Errorf("Count(%q, %q) = %d, want %d", tt.method, tt.pattern, n, tt.want)
 		}
