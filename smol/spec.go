@@ -13,9 +13,9 @@ type Spec struct {
 	// Command is the machine's own workload, as argv. Empty: a process that sleeps for ever, so that an image whose
 	// own command ends (an interpreter reading end of file) does not take the machine down.
 	Command []string
-	// Env is set for every command run in the machine, and for its workload. Names are [A-Za-z_][A-Za-z0-9_]*, not
-	// starting with "_smol", not "SMOL_JOB" and at most 256 bytes. On a fleet that does not keep it itself, an entry has at
-	// most 128 KiB and all together at most 512 KiB.
+	// Env is set for every command run in the machine, and for its workload. Names are [A-Za-z_][A-Za-z0-9_]*, at most
+	// 256 bytes and not "SMOL_JOB". On a fleet that does not keep it itself, an entry has at most 128 KiB and all together at
+	// most 512 KiB.
 	Env map[string]string
 	// Dir is the absolute directory in which commands run when they name none. Empty: the image's own.
 	Dir string

@@ -48,14 +48,14 @@ func validateEnvList(field string, env []string) error {
 	return nil
 }
 
-// validateEnvName allows what the services allow. Names with our prefixes would reach into the scripts that run commands.
+// validateEnvName allows what the services allow, but for the variable by which the processes of a command are found.
 func validateEnvName(field, name string) error {
 	switch {
 	case name == "":
 		return invalidf(field, "has an empty name")
 	case len(name) > maxEnvName:
 		return invalidf(field, "has a name of %d bytes; at most %d are allowed", len(name), maxEnvName)
-	case strings.HasPrefix(name, "_smol"), name == "SMOL_JOB":
+	case name == "SMOL_JOB":
 		return invalidf(field, "has the name %q, which the library keeps for itself", name)
 	}
 	for i := range len(name) {
