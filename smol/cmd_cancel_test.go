@@ -222,7 +222,7 @@ func TestCmdSignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Second, func() {
-			if err := c.Signal(t.Context(), smol.Interrupt); err != nil && !errors.Is(err, smol.ErrConflict) {
+			if err := c.Signal(t.Context(), smol.Interrupt); err != nil {
 				t.Error(err)
 			}
 		})
