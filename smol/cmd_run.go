@@ -59,24 +59,12 @@ func newRun(ctx context.Context, c *Cmd, patient bool) *run {
 	}
 	switch {
 	case c.merge:
-		r.start.Argv, r.shift = mergeOutput(r.args)
+		r.start.Argv, r.shift = guest.MergeOutput(r.args)
 		r.err = newSink(nil)
 	case c.Stderr == nil:
 		r.err = newClipSink()
 	}
 	return r
-}
-
-// mergeOutput returns the argv that runs args with one output, and how many arguments it has before them. A script that is too long
-// for an argument must stay that of the shell itself, which gets it as a file.
-func mergeOutput(args []string) (argv []string, shift int) {
-	if len(args) > 2 && args[1] == "-c" && len(args[2]) > guest.MaxArg {
-		argv = slices.Clone(args)
-		argv[2] = "exec 2>&1\n" + argv[2]
-		return argv, 0
-	}
-	argv = []string{"sh", "-c", `exec "$@" 2>&1`, "sh"}
-	return append(argv, args...), len(argv)
 }
 
 // drive runs the command to its end.

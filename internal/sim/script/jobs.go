@@ -86,7 +86,8 @@ func (i *instance) begin(exec *Call, s *guest.Start, base string) (err error) {
 		files, streams[n] = append(files, f), &noisy{j, f}
 	}
 	c, broken := i.jobCall(exec, s, base)
-	if merged(c) {
+	var merged bool
+	if c.Argv, merged = guest.ParseMerged(c.Argv); merged {
 		streams[1] = streams[0]
 	}
 	var stdin io.Reader
@@ -145,18 +146,6 @@ func jobEnv(exec []string, st map[string]string, s *guest.Start) []string {
 	return env
 }
 
-// merge is what the library puts before a command whose two outputs are to be one.
-var merge = []string{"sh", "-c", `exec "$@" 2>&1`, "sh"}
-
-// merged takes that off again, and reports whether it was there.
-func merged(c *Call) bool {
-	if len(c.Argv) <= len(merge) || !slices.Equal(c.Argv[:len(merge)], merge) {
-		return false
-	}
-	c.Argv = c.Argv[len(merge):]
-	return true
-}
-
 // runJob calls the guest's function as a shell would call the program.
 func (i *instance) runJob(ctx context.Context, c *Call, broken error) int {
 	if broken != nil {
@@ -164,7 +153,7 @@ func (i *instance) runJob(ctx context.Context, c *Call, broken error) int {
 		return 126
 	}
 	if err := i.isDir(c.Dir); err != nil {
-		fmt.Fprintf(c.Stderr, "cd: can't cd to %s\n", c.Dir)
+		fmt.Fprintf(c.Stderr, "cd: %s: cannot be entered\n", c.Dir)
 		return 126
 	}
 	return i.answer(ctx, c)

@@ -127,7 +127,7 @@ func TestJobs(t *testing.T) {
 		{id: "stdin", s: guest.Start{Argv: []string{"cat"}, Stdin: "/workspace/.smol/in"}, state: guest.Exited, stdout: "fed"},
 		{id: "null", s: guest.Start{Argv: []string{"cat"}}, state: guest.Exited},
 		{id: "dir", s: guest.Start{Argv: []string{"id"}, Dir: "/etc"}, state: guest.Exited, stdout: " in /etc\n"},
-		{id: "nodir", s: guest.Start{Argv: []string{"id"}, Dir: "/nope"}, state: guest.Exited, code: 126, stderr: "cd: can't cd to /nope\n"},
+		{id: "nodir", s: guest.Start{Argv: []string{"id"}, Dir: "/nope"}, state: guest.Exited, code: 126, stderr: "cd: /nope: cannot be entered\n"},
 		{id: "late", s: guest.Start{Argv: []string{"forever"}, Timeout: 50 * time.Millisecond}, state: guest.TimedOut, code: 124, stdout: "running\n"},
 		{
 			id: "merged", s: guest.Start{Argv: []string{"sh", "-c", `exec "$@" 2>&1`, "sh", "write", "/nope/x", "x"}}, state: guest.Exited, code: 1,
