@@ -85,7 +85,7 @@ type CloudOptions struct {
 	Arch string
 }
 
-// CloudKey is a key of the stand-in of the cloud.
+// CloudKey is a key that the stand-in of the cloud accepts besides [CloudOptions.Token].
 type CloudKey struct {
 	// Token is the key. Required.
 	Token string

@@ -200,13 +200,14 @@ func ExampleStartCloud() {
 		return
 	}
 	req.Header.Set("Authorization", "Bearer "+c.Token())
-	res, err := http.DefaultClient.Do(req)
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer res.Body.Close()
-	defer http.DefaultClient.CloseIdleConnections()
 	fmt.Println(res.Status)
 	// Output: 200 OK
 }

@@ -16,7 +16,7 @@ const (
 	// StyleCodeError is {"code":…,"error":…}, StyleErrorCode the same with the error first.
 	StyleCodeError ErrorStyle = "code-error"
 	StyleErrorCode ErrorStyle = "error-code"
-	// StyleMessage is {"message":…}.
+	// StyleMessage is {"message":…} and names no code.
 	StyleMessage ErrorStyle = "message"
 	// StyleText is the text alone, as text/plain.
 	StyleText ErrorStyle = "text"

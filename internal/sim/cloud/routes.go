@@ -91,17 +91,28 @@ const (
 	scopeUsage  = "usage:read"
 )
 
+const (
+	machines = "/v1/machines"
+	one      = machines + "/{id}"
+)
+
 // routes are the routes of the release that is played.
 func (s *Server) routes() []entry {
-	const machines = "/v1/machines"
-	const one = machines + "/{id}"
+	table := slices.Concat(s.accountRoutes(), lifeRoutes(), workRoutes(), copyRoutes())
+	if s.o.Old.ForkOnly {
+		table = slices.DeleteFunc(table, func(e entry) bool { return slices.Contains(e.path, "branches") })
+	}
+	return table
+}
+
+// accountRoutes tell about the service and the account.
+func (s *Server) accountRoutes() []entry {
 	spec := s.o.OpenInfo
 	always := func(m method) method {
 		m.idle = true
 		return m
 	}
-	bridge := socket(method{do: (*call).connect, scopes: []string{scopeExec}}, true)
-	table := []entry{
+	return []entry{
 		at("/health", open(get((*call).health), true)),
 		at("/livez", open(get((*call).ok), spec)),
 		at("/readyz", open(get((*call).ok), spec)),
@@ -111,6 +122,12 @@ func (s *Server) routes() []entry {
 		at("/v1/account", always(get((*call).account, scopeUsage, scopeRead))),
 		at("/v1/account/plans", get((*call).plans)),
 		at("/v1/usage", get((*call).accountUsage, "admin", scopeUsage)),
+	}
+}
+
+// lifeRoutes are about machines as a whole.
+func lifeRoutes() []entry {
+	return []entry{
 		at(machines, get((*call).list, scopeRead), post((*call).create, scopeCreate)),
 		at(one, get((*call).get, scopeRead), del((*call).delete, scopeDelete)),
 		at(one+"/start", post((*call).start, scopeCreate)),
@@ -118,6 +135,16 @@ func (s *Server) routes() []entry {
 		at(one+"/pause", post((*call).pause, scopeCreate)),
 		at(one+"/resume", post((*call).resume, scopeCreate)),
 		at(one+"/resize", post((*call).resize, scopeCreate)),
+		at(one+"/events", get((*call).history, scopeRead)),
+		at(one+"/logs", get((*call).logs, scopeRead)),
+		at(one+"/usage", get((*call).usage, scopeRead)),
+	}
+}
+
+// workRoutes are about what goes on in a machine, and the ways into it.
+func workRoutes() []entry {
+	bridge := socket(method{do: (*call).connect, scopes: []string{scopeExec}}, true)
+	return []entry{
 		at(one+"/exec", post((*call).exec, scopeExec)),
 		at(one+"/exec/stream", post((*call).execStream, scopeExec)),
 		at(one+"/code", post((*call).code, scopeExec)),
@@ -134,6 +161,12 @@ func (s *Server) routes() []entry {
 		at(one+"/connect/{port}/{*rest}", bridge),
 		at(one+"/connect-token", post((*call).makeToken, scopeExec)),
 		at(one+"/tunnel/{port}", socket(get((*call).tunnel, scopeExec), true)),
+	}
+}
+
+// copyRoutes are about what is kept of machines and made into others, and about what is given to them.
+func copyRoutes() []entry {
+	return []entry{
 		at(one+"/export", post((*call).export, scopeCreate)),
 		at("/v1/cache-disks", get((*call).listCaches, scopeRead), post((*call).createCache, scopeCreate)),
 		at("/v1/cache-disks/{id}", get((*call).getCache, scopeRead), del((*call).deleteCache, scopeDelete)),
@@ -153,14 +186,7 @@ func (s *Server) routes() []entry {
 		at("/v1/checkpoints/{id}/download", get((*call).downloadPoint, scopeFiles, scopeExec)),
 		at("/v1/checkpoints/{id}/restore", post((*call).restore, scopeCreate)),
 		at("/uploads/{id}/{part}", open(put((*call).uploadPart), true)),
-		at(one+"/events", get((*call).history, scopeRead)),
-		at(one+"/logs", get((*call).logs, scopeRead)),
-		at(one+"/usage", get((*call).usage, scopeRead)),
 		at(one+"/snapshot", post((*call).snapshots, scopeCreate)),
 		at(one+"/snapshots", get((*call).snapshots, scopeRead)),
 	}
-	if s.o.Old.ForkOnly {
-		table = slices.DeleteFunc(table, func(e entry) bool { return slices.Contains(e.path, "branches") })
-	}
-	return table
 }
