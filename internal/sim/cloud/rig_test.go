@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,7 @@ type rig struct {
 	clock  *cloud.FakeClock
 	s      *cloud.Server
 	url    string
-	served *httptest.Server
+	served chan error
 	log    *lockedBuffer
 }
 
@@ -77,8 +78,12 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.s, r.served = s, httptest.NewServer(s)
-	r.url = r.served.URL
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.s, r.url, r.served = s, "http://"+l.Addr().String(), make(chan error, 1)
+	go func(done chan<- error) { done <- s.Serve(l) }(r.served)
 }
 
 // stop lets the machines run on.
@@ -87,8 +92,9 @@ func (r *rig) stop() {
 	if err := r.s.Close(); err != nil {
 		r.t.Errorf("close: %v", err)
 	}
-	r.served.CloseClientConnections()
-	r.served.Close()
+	if err := <-r.served; !errors.Is(err, http.ErrServerClosed) {
+		r.t.Errorf("serve: %v", err)
+	}
 }
 
 func (r *rig) restart() {
