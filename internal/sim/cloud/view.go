@@ -1,8 +1,6 @@
 package cloud
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"regexp"
@@ -157,90 +155,4 @@ func (w *machineView) branches(rec *record, up bool) {
 		b.Generation = &rec.Generation
 	}
 	w.branchView, w.forkView = b, forkView{b.Branchable, b.State, b.Generation, b.Root}
-}
-
-// probe notes when the machine has become ready: some time after its boot, and when something listens on every published port.
-func (m *machine) probe() {
-	rec, v := m.snapshot()
-	delay := m.s.o.ReadyDelay
-	if v == nil || rec.State != stateStarted || rec.Frozen || !rec.ReadyAt.IsZero() || delay < 0 || m.s.now().Before(rec.StartedAt.Add(delay)) {
-		return
-	}
-	for _, p := range rec.Ports {
-		if !m.listens(v, int(p.Port)) {
-			return
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.vm == v && m.rec.ReadyAt.IsZero() {
-		m.rec.ReadyAt = m.s.now()
-	}
-}
-
-// listens reports whether somebody answers on a port of the machine.
-func (m *machine) listens(v *vm, port int) bool {
-	m.mu.Lock()
-	answer, told := m.pretend[port]
-	m.mu.Unlock()
-	if told {
-		return answer
-	}
-	ctx, cancel := context.WithTimeout(m.s.tasks.Context(), time.Second)
-	defer cancel()
-	conn, err := v.inst.Dial(ctx, port)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
-}
-
-// json is the view as it is sent. It is kept for as long as nothing can change in it by itself.
-func (m *machine) json() json.RawMessage {
-	m.mu.Lock()
-	kept, still := m.rendered, m.vm == nil && !m.starting
-	if kept != nil && still {
-		m.mu.Unlock()
-		return kept
-	}
-	version := m.version
-	m.mu.Unlock()
-	b := m.s.encode(m.view())
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if still && m.vm == nil && !m.starting && m.version == version {
-		m.rendered = b
-	}
-	return b
-}
-
-// encode makes JSON of a view, as the release that is played has it.
-func (s *Server) encode(w *machineView) json.RawMessage {
-	old := s.o.Old
-	if old.Running && w.State == stateStarted {
-		w.State = "running"
-	}
-	out := marshal(w)
-	if !old.NoReady && !old.NoLabels && !old.ForkOnly {
-		return out
-	}
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(out, &fields)
-	drop := func(yes bool, names ...string) {
-		for _, n := range names {
-			if yes {
-				delete(fields, n)
-			}
-		}
-	}
-	drop(old.NoReady, "ready", "readyAt")
-	drop(old.NoLabels, "labels")
-	drop(old.ForkOnly, "branchable", "branchState", "branchGeneration", "rootBranchId")
-	if old.ForkOnly {
-		var can forkAbilities
-		_ = json.Unmarshal(fields["capabilities"], &can)
-		fields["capabilities"] = marshal(can)
-	}
-	return marshal(fields)
 }
