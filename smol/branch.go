@@ -7,7 +7,8 @@ import (
 )
 
 // Branch makes a running copy of the machine under the name child, with its memory and disks: the processes in it go on in
-// both. It returns once a command has run in the copy. If that fails, or ctx ends, the copy is deleted.
+// both. It returns once a command has run in the copy. If that fails, or ctx ends, the copy is deleted. Services before 1.17 freeze
+// the source: it takes no commands any more, only further branches. The stand-in copies disks and no memory.
 //
 // The machine must run, or be frozen as the base of earlier branches, and have been started branchable ([Spec.Branchable], [StartOptions]), else the error matches
 // [ErrConflict] and its hint says what to do. A fleet, a platform or a version that cannot branch is an error that matches

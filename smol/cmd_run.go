@@ -60,7 +60,7 @@ func newRun(ctx context.Context, c *Cmd, patient bool) *run {
 	switch {
 	case c.merge:
 		r.start.Argv, r.shift = guest.MergeOutput(r.args)
-		r.err = newSink(nil)
+		r.err = newSink(c.Stdout) // only what the runner itself says, such as that the directory is not there
 	case c.Stderr == nil:
 		r.err = newClipSink()
 	}

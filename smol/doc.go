@@ -9,7 +9,10 @@
 //		return err
 //	}
 //	defer svc.Close()
-//	m, err := svc.Create(ctx, smol.Spec{Image: "python:3.12-alpine"}, nil)
+//	m, err := svc.Create(ctx, smol.Spec{
+//		Image:   "python:3.12-alpine",
+//		Network: smol.Network{Open: true}, // the image is pulled from inside
+//	}, nil)
 //	if err != nil {
 //		return err
 //	}

@@ -188,9 +188,18 @@ func stagePrefix(base string) string { return guest.StageDir(base) + "/" + rando
 
 // drop removes the stages with that prefix, also after ctx has ended. It boots no machine for that.
 func (o *fileOp) drop(ctx context.Context, prefix string) {
+	o.remove(ctx, &guest.FileDrop{Prefix: prefix, Late: ctx.Err() != nil})
+}
+
+// dropLate is drop after a failure: the request that failed may still be at work.
+func (o *fileOp) dropLate(ctx context.Context, prefix string) {
+	o.remove(ctx, &guest.FileDrop{Prefix: prefix, Late: true})
+}
+
+func (o *fileOp) remove(ctx context.Context, req *guest.FileDrop) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stageCleanup)
 	defer cancel()
-	req := &guest.FileDrop{Prefix: prefix}
+
 	_ = o.m.inPlace(ctx, limit.Short, func(ctx context.Context, id string) error { // nobody waits for what a day later is gone anyway
 		_, err := o.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.Argv(), Timeout: time.Minute})
 		return err

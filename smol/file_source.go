@@ -161,11 +161,18 @@ func (s *source) fill(ctx context.Context) error {
 		done := make(chan readResult, 1)
 		s.reading = done
 		go func() {
+			res := readResult{err: errGoexit}
+			defer func() {
+				if p := recover(); p != nil {
+					res = readResult{err: &readerPanic{p}}
+				}
+				done <- res
+			}()
 			n, err := s.r.Read(buf)
 			if n < 0 || n > len(buf) {
 				n, err = 0, fmt.Errorf("the reader says that it read %d of %d bytes", n, len(buf))
 			}
-			done <- readResult{n, err}
+			res = readResult{n, err}
 		}()
 	}
 	select {
@@ -270,3 +277,8 @@ func (p *piece) end() (n int64, last bool, err error) {
 	}
 	return p.n, p.last, p.err
 }
+
+// readerPanic is the panic of a reader on a goroutine of ours. [Machine.Put] passes it on.
+type readerPanic struct{ value any }
+
+func (p *readerPanic) Error() string { return fmt.Sprintf("the reader panicked: %v", p.value) }

@@ -171,7 +171,7 @@ func (s *stage) pieces() []guest.FilePiece { return append([]guest.FilePiece{s.w
 func (s *stage) finish(ctx context.Context, req guest.FileRequest) error {
 	reply, err := s.o.exec(ctx, req)
 	if reply == nil {
-		s.drop(ctx)
+		s.o.dropLate(ctx, s.prefix)
 	}
 	return err
 }

@@ -115,11 +115,14 @@ func (p *program) flags(c string) *flag.FlagSet {
 	return fs
 }
 
+// operands are what follows the flags of a command, for its help.
+var operands = map[string]string{"smolsim run": " -- CMD ARGS..."}
+
 // parse parses args into fs; help has been printed when it returns flag.ErrHelp.
 func (p *program) parse(fs *flag.FlagSet, args []string) error {
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(p.stdout, "Usage: %s [flags]\n\nFlags:\n", fs.Name())
+		fmt.Fprintf(p.stdout, "Usage: %s [flags]%s\n\nFlags:\n", fs.Name(), operands[fs.Name()])
 		fs.SetOutput(p.stdout)
 		fs.PrintDefaults()
 		return err

@@ -50,8 +50,12 @@ type FileCommit struct {
 	Pieces []FilePiece
 }
 
-// FileDrop removes every stage whose path begins with Prefix.
-type FileDrop struct{ Prefix string }
+// FileDrop removes every stage whose path begins with Prefix. With Late it does so again some seconds later, after the reply: for stages
+// that something whose reply was not waited for may still be about to write.
+type FileDrop struct {
+	Prefix string
+	Late   bool
+}
 
 // FileCut asks for a range of a file. The reply's fields are those of [FileReply.Cut]. Up to Inline bytes come as the reply's body; a longer
 // range goes into the file Stage, up to Window bytes of it ([FileStaged]), or without Stage nowhere ([FileBig]). A file that has
@@ -127,7 +131,7 @@ func (r *FileCommit) Argv() []string {
 }
 
 // Argv implements [FileRequest].
-func (r *FileDrop) Argv() []string { return fileArgv("drop", r.Prefix) }
+func (r *FileDrop) Argv() []string { return fileArgv("drop", r.Prefix, fileFlag(r.Late, "late")) }
 
 // Argv implements [FileRequest].
 func (r *FileCut) Argv() []string {
@@ -184,3 +188,11 @@ func filePieceArgs(pieces []FilePiece) []string {
 func fileDecimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 func fileOctal(n int) string { return "0" + strconv.FormatInt(int64(n), 8) }
+
+// fileFlag is word if b, and else "-".
+func fileFlag(b bool, word string) string {
+	if b {
+		return word
+	}
+	return "-"
+}

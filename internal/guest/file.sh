@@ -164,7 +164,12 @@ base)
 join) need stat; staged "$@"; glue; f=; end ok ;;
 commit) need stat readlink; t=$1 m=$2; shift 2; stages "$@"; commit "$t" "$m"; end ok ;;
 append) need base64; printf %s "$2" | base64 -d >>"$1" || end fail; end ok ;;
-drop) rm -f "$1"*; end ok ;;
+drop)
+  rm -f "$1"*
+  # What was being done when its caller went may still write it.
+  if [ "$2" = late ]; then { sleep 2; rm -f "$1"*; sleep 8; rm -f "$1"*; } </dev/null >/dev/null 2>&1 & fi
+  end ok
+  ;;
 cut) need stat dd tail head; regular "$1"; cut "$@" ;;
 stat)
   need stat

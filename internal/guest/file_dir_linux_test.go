@@ -239,3 +239,22 @@ func TestFileBase(t *testing.T) {
 		m.noStages(t)
 	})
 }
+
+// TestFileDropLate: what is written after the removal of a stage, by a request that nobody waits for any more, goes too.
+func TestFileDropLate(t *testing.T) {
+	onFileGuests(t, func(t *testing.T, m *fileGuest) {
+		stage := m.stage(t, "late").Path
+		m.want(t, &guest.FileDrop{Prefix: stage, Late: true}, guest.FileOK)
+		if err := os.WriteFile(stage, []byte("late"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			if _, err := os.Stat(stage); err != nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal("what was written late is still there")
+			}
+		}
+	})
+}

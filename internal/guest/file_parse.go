@@ -37,7 +37,7 @@ func (p *fileParser) request(op string) FileRequest {
 	case "commit":
 		return &FileCommit{Path: p.next(), Mode: p.octal(), Pieces: p.pieces()}
 	case "drop":
-		return &FileDrop{Prefix: p.next()}
+		return &FileDrop{Prefix: p.next(), Late: p.flag("late")}
 	case "cut":
 		return &FileCut{
 			Path: p.next(), Offset: p.decimal(), Length: p.decimal(), Inline: p.decimal(), Stage: p.next(), Window: p.decimal(),

@@ -21,6 +21,7 @@ var fileRequests = []guest.FileRequest{
 	&guest.FileCommit{Path: "/-rf", Mode: 0, Pieces: []guest.FilePiece{{Path: "/s/a", Size: 1}}},
 	&guest.FileCommit{Path: "/\n", Mode: 0o7777, Pieces: []guest.FilePiece{{Path: "/s/a", Size: 1}}},
 	&guest.FileDrop{Prefix: "/s/a."},
+	&guest.FileDrop{Prefix: "/s/a.", Late: true},
 	&guest.FileCut{Path: "/f", Offset: 1, Length: -1, Inline: 3, Stage: "/s/a", Window: 5},
 	&guest.FileCut{Path: "/f", Length: 2},
 	&guest.FileStat{Path: "/f"},

@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,9 +33,12 @@ func TestInterruptIsNotIgnored(t *testing.T) {
 				t.Errorf("%s: stdout %q", signal, got)
 			}
 		}
-		ignored := m.output("grep SigIgn /proc/self/status; grep SigBlk /proc/self/status")
-		if strings.Trim(ignored, "SigIBlkn:\t\n0") != "" {
-			t.Errorf("ignored or blocked: %q", ignored)
+		// Signals 32 and above are the C library's: make starts its recipes with two of them ignored, and nobody sends them.
+		for line := range strings.Lines(m.output("grep SigIgn /proc/self/status; grep SigBlk /proc/self/status; true")) {
+			mask, err := strconv.ParseUint(strings.TrimSpace(line[len("SigIgn:"):]), 16, 64)
+			if err != nil || mask&(1<<31-1) != 0 {
+				t.Errorf("ignored or blocked: %q, %v", line, err)
+			}
 		}
 	})
 }

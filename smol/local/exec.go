@@ -67,7 +67,7 @@ func (b *Backend) Exec(ctx context.Context, id string, req *smol.ExecRequest) (*
 // wireExec checks and translates a command.
 func wireExec(req *smol.ExecRequest) (*localwire.ExecRequest, error) {
 	if req.User != "" {
-		return nil, unsupported("ExecRequest.User", "way to run a command as another user", "use su in the command; image machines run commands as the image's user")
+		return nil, unsupported("Cmd.User", "way to run a command as another user", "use su in the command; image machines run commands as the image's user")
 	}
 	env, err := rest.CheckExec(req)
 	if err != nil {

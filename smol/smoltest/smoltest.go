@@ -3,7 +3,7 @@
 //
 //	func TestDeploy(t *testing.T) {
 //		fleet := smoltest.NewLocal(t, nil).Service(t)
-//		m, err := fleet.Create(t.Context(), smol.Spec{Image: "alpine"}, nil)
+//		m, err := fleet.Create(t.Context(), smol.Spec{Name: "box"}, nil)
 //		...
 //	}
 //
