@@ -215,5 +215,5 @@ func (c *call) deleteCache() (any, error) {
 		}
 	}
 	c.caches = slices.DeleteFunc(c.caches, func(other *cacheDisk) bool { return other == d })
-	return reply{http.StatusNoContent, nil}, os.RemoveAll(c.cacheDir(d.ID))
+	return reply{http.StatusNoContent, nil}, c.o.Guest.Remove(c.cacheDir(d.ID))
 }

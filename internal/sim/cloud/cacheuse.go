@@ -44,7 +44,7 @@ func (s *Server) fillCache(rec *record) error {
 		return nil
 	}
 	if err := disks.Copy(own, s.versionDir(rec.Cache.ID, rec.Cache.Version)); err != nil {
-		return errors.Join(fmt.Errorf("copy the cache disk: %w", err), os.RemoveAll(own))
+		return errors.Join(fmt.Errorf("copy the cache disk: %w", err), s.o.Guest.Remove(own))
 	}
 	return os.Chmod(own, 0o777)
 }

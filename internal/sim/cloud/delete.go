@@ -79,5 +79,5 @@ func (s *Server) discard(id string) error {
 			return err
 		}
 	}
-	return os.RemoveAll(s.store.VM(id))
+	return s.o.Guest.Remove(s.store.VM(id)) // which knows modes that keep others out
 }

@@ -100,5 +100,5 @@ func (s *Server) reclaim(dir string) error {
 			return err
 		}
 	}
-	return os.RemoveAll(dir)
+	return s.o.Guest.Remove(dir)
 }

@@ -95,5 +95,5 @@ func (s *Server) discardPoint(id string) error {
 			return err
 		}
 	}
-	return os.RemoveAll(s.pointDir(id))
+	return s.o.Guest.Remove(s.pointDir(id))
 }

@@ -35,7 +35,10 @@ func Write(w io.Writer, shape any, dir string) error {
 // Pack writes what is in dir as a tar.
 func Pack(w io.Writer, dir string) error {
 	p := &packer{tw: tar.NewWriter(w), dir: dir, names: map[[2]uint64]string{}}
-	return errors.Join(filepath.WalkDir(dir, p.add), p.tw.Close())
+	if err := filepath.WalkDir(dir, p.add); err != nil {
+		return err // and no end of the archive, so that nobody takes it for whole
+	}
+	return p.tw.Close()
 }
 
 // packer writes a directory as a tar. A file with several names, as the one program of a small image has, is in it once.

@@ -122,6 +122,10 @@ func TestCopy(t *testing.T) {
 	if err := disks.Copy(to, dir); err == nil {
 		t.Error("a copy over what is there succeeds")
 	}
+	var b bytes.Buffer
+	if err := disks.Pack(&b, filepath.Join(dir, "none")); err == nil || b.Len() > 0 {
+		t.Errorf("what could not be packed is %d bytes, %v", b.Len(), err)
+	}
 }
 
 // Sockets end with the machine and are left out.

@@ -212,11 +212,11 @@ func (h *core[S]) stop() error {
 	return errors.Join(append(h.failed, err)...)
 }
 
-// eachState runs f on the state directory of every machine and checkpoint of the host in dir, whether a record knows it or not, and of what was
-// made for one call.
+// eachState runs f on the state directory of every machine, checkpoint and artifact of the host in dir, whether a record knows it or not, on their
+// cache disks, and on what was made for one call.
 func eachState(dir string, f func(state string) error) error {
 	var states []string
-	for _, pattern := range []string{"vms/*/guest", "vms/*/scratch-*", "checkpoints/*/guest"} {
+	for _, pattern := range []string{"vms/*/guest", "vms/*/scratch-*", "vms/*/cache", "checkpoints/*/guest", "checkpoints/*/cache", "artifacts/*/guest", "caches/*/v*"} {
 		list, err := filepath.Glob(filepath.Join(dir, "data", filepath.FromSlash(pattern)))
 		if err != nil {
 			return err
