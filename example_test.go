@@ -13,7 +13,7 @@ import (
 // or which shows it under another's.
 func TestEveryPublicTypeHasAnExample(t *testing.T) {
 	all := sources(t)
-	for _, pkg := range []string{"smol", "smol/local", "smol/smoltest"} {
+	for _, pkg := range []string{"smol", "smol/local", "smol/cloud", "smol/smoltest"} {
 		shown := examples(t, all, pkg)
 		if len(shown) == 0 {
 			t.Errorf("package %s has no example", pkg)

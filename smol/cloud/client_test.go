@@ -161,3 +161,19 @@ type timeout struct{}
 func (timeout) Error() string        { return "i/o timeout" }
 func (timeout) Timeout() bool        { return true }
 func (timeout) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// TestLoopbackIsChecked: "localhost" is what the resolver says, so where a connection really leads is looked at.
+func TestLoopbackIsChecked(t *testing.T) {
+	for addr, want := range map[string]bool{
+		"127.0.0.1:80": true, "127.9.9.9:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
+		"10.0.0.1:80": false, "0.0.0.0:80": false, "[::]:80": false, "[fe80::1%eth0]:80": false, "192.168.0.1:80": false,
+	} {
+		a, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cloud.IsLocalAddr(a); got != want {
+			t.Errorf("%s: %v", addr, got)
+		}
+	}
+}

@@ -225,7 +225,7 @@ func (b *Backend) create(ctx context.Context, spec *smol.Spec, body *cloudwire.C
 	if m.ID == "" {
 		return nil, c.fail(smol.CodeUnknown, "the reply describes no machine")
 	}
-	if open := m.Network.Open != nil || m.Network.Unknown != nil; open && body.Network.Open == nil {
+	if m.Network.Open != nil && body.Network.Open == nil {
 		return nil, b.undo(ctx, c, m.ID, &smol.Error{
 			Op: c.Op, Machine: spec.Name, Code: smol.CodeUnsupported, Err: errors.ErrUnsupported,
 			Message: "the service does not restrict what the machine may reach, as was asked for",

@@ -11,6 +11,9 @@ func (b *Backend) Hurry() {
 	b.retry.SetFirstWait(time.Millisecond)
 }
 
+// IsLocalAddr reports whether a connection that carries the key in the clear may go there.
+var IsLocalAddr = isLocalAddr
+
 // Backend is the backend of the service.
 func (s *Service) Backend() *Backend { return s.backend }
 
