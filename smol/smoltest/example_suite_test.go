@@ -68,3 +68,23 @@ func ExampleFailure() {
 	// Output:
 	// exec/exit codes
 }
+
+// A mutant is caught by the row about what is wrong with it.
+func ExampleMutant() {
+	withSuite(func(o *smoltest.BackendOptions) {
+		whole := o.New
+		for _, m := range smoltest.Mutants() {
+			if m.Name != "CR lost" {
+				continue
+			}
+			o.New = func(tb testing.TB) *smol.Fleet { return smol.NewFleet(m.Wrap(whole(tb).Backend())) }
+			o.Only = "exact bytes"
+			for f := range smoltest.CheckBackend(context.Background(), o) {
+				fmt.Printf("%s: %s\n", m.What, f.Row)
+				break
+			}
+		}
+	})
+	// Output:
+	// CR LF becomes LF: exec/streams apart, exact bytes
+}

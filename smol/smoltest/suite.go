@@ -75,18 +75,18 @@ func CheckBackend(ctx context.Context, o *BackendOptions) iter.Seq[Failure] {
 			}
 		}()
 		var s *suite
-		if whole.do(func() { s = newSuite(whole, o) }); s == nil {
+		if whole.do(time.Minute, func() { s = newSuite(whole, o) }); s == nil {
 			return
 		}
 		for _, row := range s.rows() {
 			r := newRecorder(ctx, row.name)
-			r.do(func() { s.run(r, row) })
+			r.do(s.o.Timeout+5*time.Second, func() { s.run(r, row) })
 			if report(row.name, r); left {
 				s.sweep(whole)
 				return
 			}
 		}
-		whole.do(func() { s.end(whole) })
+		whole.do(2*time.Minute, func() { s.end(whole) })
 	}
 }
 
@@ -94,6 +94,14 @@ func CheckBackend(ctx context.Context, o *BackendOptions) iter.Seq[Failure] {
 type row struct {
 	name string
 	run  func(r *rowTest)
+}
+
+// slowRows take a second or more each. They come late, so that a fault that others find is found soon.
+var slowRows = []row{
+	{"exec/timeout", testExecTimeout},
+	{"command/timeout", testCommandTimeout},
+	{"create/cancelled before", testCreateCancelled},
+	{"list/many", testListMany},
 }
 
 // suite is one run of the rows on a fleet.
@@ -126,7 +134,7 @@ func newSuite(tb testing.TB, o *BackendOptions) *suite {
 
 // rows are those that were asked for.
 func (s *suite) rows() []row {
-	all := slices.Concat(createRows, listRows, lifeRows, execRows, commandRows, fileRows, treeRows, capabilityRows, lostRows)
+	all := slices.Concat(execRows, createRows, listRows, lifeRows, commandRows, fileRows, treeRows, capabilityRows, slowRows, lostRows)
 	return slices.DeleteFunc(all, func(r row) bool { return !strings.Contains(r.name, s.o.Only) })
 }
 

@@ -20,7 +20,6 @@ var commandRows = []row{
 	{"command/input", testCommandInput},
 	{"command/environment, directory, arguments", testCommandEnv},
 	{"command/output while it runs", testCommandStreams},
-	{"command/timeout", testCommandTimeout},
 	{"command/cancelled", testCommandCancelled},
 	{"command/signal", testCommandSignal},
 }

@@ -19,7 +19,6 @@ var createRows = []row{
 	{"create/image missing", testImageMissing},
 	{"create/labels", testLabels},
 	{"create/arguments are not written", testSpecKept},
-	{"create/cancelled before", testCreateCancelled},
 	{"create/cancelled meanwhile", testCreateCancelledMeanwhile},
 	{"create/run once", testRunOnce},
 }

@@ -1,7 +1,6 @@
 package smoltest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,6 @@ var execRows = []row{
 	{"exec/arguments", testExecArgs},
 	{"exec/environment", testExecEnv},
 	{"exec/directory", testExecDir},
-	{"exec/timeout", testExecTimeout},
 	{"exec/cancelled", testExecCancelled},
 	{"exec/once", testExecOnce},
 	{"exec/at once", testExecAtOnce},
@@ -200,19 +198,14 @@ func testExecKept(r *rowTest) {
 // testExecUser: a user is honoured or refused, never dropped.
 func testExecUser(r *rowTest) {
 	m := r.machine()
-	res, err := r.backend.Exec(r.ctx, m.ID(), &smol.ExecRequest{Argv: argv(shAppend, "/workspace/as-nobody"), User: "65534:65534"})
+	res, err := r.backend.Exec(r.ctx, m.ID(), &smol.ExecRequest{Argv: argv(shUser, "/tmp/as-nobody"), User: "65534:65534"})
 	if errors.Is(err, errors.ErrUnsupported) {
-		_, err := m.Stat(r.ctx, "/workspace/as-nobody")
+		_, err := m.Stat(r.ctx, "/tmp/as-nobody")
 		r.wantNoFile("what a refused command would have written", err)
 		r.skip("no users")
 	}
 	if err != nil {
 		r.Fatalf("exec: %v", err)
 	}
-	if res.ExitCode == 0 && !bytes.Contains(res.Stderr, []byte("denied")) {
-		info, err := m.Stat(r.ctx, "/workspace/as-nobody")
-		if err != nil || info.UID != 65534 {
-			r.Errorf("it did not run as the user: %+v, %v", info, err)
-		}
-	}
+	r.same("user", res.Stdout, []byte("65534\n"))
 }

@@ -1,9 +1,11 @@
 package smoltest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ const (
 	shEnv    = `printf '%s|' "$SUITE_A" "$SUITE_B" "$SUITE_C"`
 	shPwd    = `pwd`
 	shArgs   = `for a; do printf '<%s>' "$a"; done`
+	shUser   = `echo x >>"$1"; id -u`
 	shSeq    = `seq 1 "$1"`
 	shHang   = `echo $$ >"$1"; echo started; exec sleep 1000`
 	shAlive  = `kill -0 "$(cat "$1")"`
@@ -61,7 +64,7 @@ func (g *suiteGuest) run(ctx context.Context, c *Call) int {
 	if len(c.Argv) < 4 || c.Argv[0] != "sh" || c.Argv[1] != "-c" {
 		return NotFound
 	}
-	args := c.Argv[4:]
+	args := append(slices.Clone(c.Argv[4:]), "", "") // a fleet may lose some
 	var err error
 	switch c.Argv[2] {
 	case shExit:
@@ -77,7 +80,7 @@ func (g *suiteGuest) run(ctx context.Context, c *Call) int {
 	case shPwd:
 		fmt.Fprintln(c.Stdout, c.Dir)
 	case shArgs:
-		for _, a := range args {
+		for _, a := range c.Argv[4:] {
 			fmt.Fprintf(c.Stdout, "<%s>", a)
 		}
 	case shSeq:
@@ -86,6 +89,11 @@ func (g *suiteGuest) run(ctx context.Context, c *Call) int {
 	case shAppend:
 		data, _ := c.ReadFile(args[0]) // there may be none
 		err = c.WriteFile(args[0], append(data, "x\n"...), 0o644)
+	case shUser:
+		if err = c.WriteFile(args[0], []byte("x\n"), 0o644); err == nil {
+			uid, _, _ := strings.Cut(c.User, ":")
+			fmt.Fprintln(c.Stdout, cmp.Or(uid, "0"))
+		}
 	case shOrder:
 		for i := range 3 {
 			fmt.Fprintf(c.Stdout, "o%d\n", i+1)

@@ -12,7 +12,6 @@ import (
 var listRows = []row{
 	{"list/empty", testListEmpty},
 	{"list/each once", testListEach},
-	{"list/many", testListMany},
 	{"list/left early and again", testListLeft},
 	{"list/cancelled", testListCancelled},
 	{"inspect/missing", testInspectMissing},

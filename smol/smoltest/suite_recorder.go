@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // recorder is a test that may fail: it remembers why.
@@ -32,8 +33,8 @@ func newRecorder(ctx context.Context, name string) *recorder {
 	return r
 }
 
-// do runs f on a goroutine of its own, which Fatal can end, and waits for it.
-func (r *recorder) do(f func()) {
+// do runs f on a goroutine of its own, which Fatal can end, and waits for it, though not for ever: a fleet with a fault can hang.
+func (r *recorder) do(limit time.Duration, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -44,7 +45,13 @@ func (r *recorder) do(f func()) {
 		}()
 		f()
 	}()
-	<-done
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		r.Errorf("it does not return within %v", limit)
+	}
 }
 
 // finish runs the clean-ups, as a test does at its end, and returns why it failed.
@@ -63,7 +70,7 @@ func (r *recorder) finish() []string {
 		f := r.cleanups[n-1]
 		r.cleanups = r.cleanups[:n-1]
 		r.mu.Unlock()
-		r.do(f)
+		r.do(time.Minute, f)
 	}
 }
 
