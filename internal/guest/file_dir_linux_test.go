@@ -248,7 +248,7 @@ func TestFileDropLate(t *testing.T) {
 		if err := os.WriteFile(stage, []byte("late"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; <-time.After(50 * time.Millisecond) {
 			if _, err := os.Stat(stage); err != nil {
 				return
 			}

@@ -14,7 +14,7 @@ type Mutant struct {
 	Wrap func(smol.Backend) smol.Backend
 }
 
-// Mutants returns the mutants.
+// Mutants returns sabotages of a backend, each of one promise; a suite that passes with one of them does not hold that promise.
 func Mutants() []Mutant {
 	return slices.Concat(execMutants(), startMutants(), stopMutants(), createMutants(), specMutants(), listMutants(), errorMutants(), fileMutants())
 }
