@@ -5,39 +5,33 @@ import (
 	"time"
 )
 
-// records are those of the machines of an account, with those that are deleted.
-func (s *Server) records(account string) []record {
-	var list []record
+// total is what an account used between from and to, and by how many machines.
+func (s *Server) total(account string, from, to time.Time) (a amount, machines int) {
+	now := s.now()
+	count := func(rec *record) {
+		if !rec.CreatedAt.After(to) && (rec.DeletedAt.IsZero() || !rec.DeletedAt.Before(from)) {
+			a.add(rec.Meter.used(from, to, now))
+			machines++
+		}
+	}
 	for _, m := range s.all() {
 		if m.account == account {
-			rec, _ := m.snapshot()
-			list = append(list, rec)
+			m.mu.Lock()
+			count(&m.rec)
+			m.mu.Unlock()
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, rec := range s.past {
 		if rec.Account == account {
-			list = append(list, *rec)
+			count(rec)
 		}
-	}
-	return list
-}
-
-// total is what an account used between from and to, and by how many machines.
-func (s *Server) total(account string, from, to time.Time) (a amount, machines int) {
-	now := s.now()
-	for _, rec := range s.records(account) {
-		if rec.CreatedAt.After(to) || !rec.DeletedAt.IsZero() && rec.DeletedAt.Before(from) {
-			continue
-		}
-		a.add(rec.Meter.used(from, to, now))
-		machines++
 	}
 	return a, machines
 }
 
-// account is the bill of an account in the present period.
+// bill is that of an account in the present period.
 func (s *Server) bill(account string) (usageView, costView) {
 	now := s.now()
 	from := periodStart(now)
@@ -57,6 +51,29 @@ func (s *Server) balance(account string) int64 {
 	}
 	_, cost := s.bill(account)
 	return s.o.Credit - cost.AmountDue
+}
+
+// credit is what an account was found to have, and when.
+type credit struct {
+	at      time.Time
+	samples int64
+	micros  int64
+}
+
+// solvent reports whether an account has credit left. It looks again after a second or when something was metered: with very many machines a
+// bill takes its time.
+func (s *Server) solvent(account string) bool {
+	now, samples := s.now(), s.samples.Load()
+	s.mu.Lock()
+	c, ok := s.credits[account]
+	s.mu.Unlock()
+	if age := now.Sub(c.at); !ok || age < 0 || age >= time.Second || c.samples != samples {
+		c = credit{now, samples, s.balance(account)}
+		s.mu.Lock()
+		s.credits[account] = c
+		s.mu.Unlock()
+	}
+	return c.micros > 0
 }
 
 type usageQuery struct {

@@ -40,8 +40,9 @@ func (c *call) list() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := []byte{'['}
-	for _, m := range c.all() {
+	all := c.all()
+	body := append(make([]byte, 0, 2+len(all)<<10), '[') // most are a little smaller
+	for _, m := range all {
 		if m.account != c.who.account || !m.has(filters) {
 			continue
 		}

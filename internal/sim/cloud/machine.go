@@ -131,6 +131,9 @@ func (m *machine) updateLocked(change func(*record)) error {
 	if err := m.s.store.Save(&next); err != nil {
 		return fmt.Errorf("write the record of %s: %w", m.id, err)
 	}
+	if !next.Meter.Sampled.Equal(m.rec.Meter.Sampled) {
+		m.s.samples.Add(1)
+	}
 	m.rec = next
 	m.stale()
 	return nil

@@ -49,7 +49,7 @@ func (s *Server) fits(r *resources) error {
 
 // payable refuses what costs money to an account that has none left.
 func (c *call) payable() error {
-	if c.o.Credit < 0 || c.balance(c.who.account) <= 0 {
+	if !c.solvent(c.who.account) {
 		return fail(http.StatusPaymentRequired, "this organization has no credit yet")
 	}
 	return nil

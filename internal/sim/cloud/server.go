@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim/route"
@@ -33,6 +34,7 @@ type Server struct {
 	tasks   *task.Group
 	unsweep func()
 	rates   limiter
+	samples atomic.Int64 // how often something was metered
 
 	mu       sync.Mutex
 	machines map[string]*machine // by id
@@ -45,6 +47,7 @@ type Server struct {
 	// credentials are by account and name.
 	credentials map[string]credential
 	caches      []*cacheDisk // by creation
+	credits     map[string]credit
 	seq         int
 }
 
@@ -61,7 +64,7 @@ func New(o *Options) (*Server, error) {
 	s := &Server{
 		keys: newKeyring(opts.Keys), clock: opts.Clock, store: st, began: opts.Clock.Now(), tasks: task.New(), unsweep: func() {},
 		machines: map[string]*machine{}, names: map[string]string{}, making: map[string]int{},
-		past: map[string]*record{}, tokens: map[[sha256.Size]byte]connectGrant{}, points: map[string]*checkpoint{}, credentials: map[string]credential{},
+		past: map[string]*record{}, tokens: map[[sha256.Size]byte]connectGrant{}, points: map[string]*checkpoint{}, credentials: map[string]credential{}, credits: map[string]credit{},
 	}
 	opts.Keys = nil // the ring has what is needed of them
 	s.o = opts
