@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +24,7 @@ func (g *Guest) Remove(dir string) error {
 	}
 	if err == nil {
 		defer s.close()
-		if c, err := s.dial(); err == nil {
-			c.Close()
+		if listens(s) {
 			return fmt.Errorf("remove %s: a machine runs there", dir)
 		}
 	}
@@ -37,6 +37,20 @@ func (g *Guest) Remove(dir string) error {
 		return err
 	}
 	return os.RemoveAll(clean)
+}
+
+// listens reports whether the machine's socket takes connections. One that does only for a moment belongs to no machine: a process that this one
+// is forking for another machine has every descriptor until it executes, the listener among them.
+func listens(s *state) bool {
+	for range 40 {
+		c, err := s.dial()
+		if err != nil {
+			return false
+		}
+		c.Close()
+		time.Sleep(50 * time.Millisecond)
+	}
+	return true
 }
 
 // unlock makes the directory and those below it writable for their owner.
