@@ -1,5 +1,5 @@
-// Package sim is what the stand-ins of the services and the guests behind them have in common: the services (sim/local) speak a wire
-// contract, the guests (sim/sandbox, sim/script) run commands, and neither knows the other.
+// Package sim is what the stand-ins of the services and the guests behind them have in common: the services (sim/local, sim/cloud) speak a
+// wire contract, the guests (sim/sandbox, sim/script) run commands, and neither knows the other.
 package sim
 
 import (
