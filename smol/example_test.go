@@ -194,7 +194,7 @@ func ExampleResources() {
 // Egress is blocked unless it is asked for.
 func ExampleNetwork() {
 	fmt.Println(smol.Network{}.Blocked())
-	fmt.Println(smol.Network{AllowHosts: []string{"proxy.golang.org"}}.Blocked())
+	fmt.Println(smol.Network{AllowHosts: []string{"packages.example.com"}}.Blocked())
 	fmt.Println(smol.Network{Open: true}.Blocked())
 	// Output:
 	// true
