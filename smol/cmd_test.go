@@ -128,9 +128,11 @@ func TestCmdOutput(t *testing.T) {
 	if string(out) != "out" || !errors.As(err, &exit) || string(exit.Stderr) != "err" {
 		t.Errorf("got %q and %v", out, err)
 	}
+	// Standard error of its own then holds only what the runner says, which nobody else would report.
+	f.command = answers(3, "out", "runner")
 	c := m.Shell("prog")
 	out, err = c.CombinedOutput(t.Context())
-	if !errors.As(err, &exit) || string(out) != "out" {
+	if !errors.As(err, &exit) || string(out) != "outrunner" {
 		t.Errorf("got %q and %v", out, err)
 	}
 	// The two streams become one in the machine, where their order is known.
