@@ -8,23 +8,25 @@ import (
 	"testing"
 )
 
-// TestReadmeCodeIsCompiled wants every Go block of the README to stand, line for line, in an example, which is built and run.
+// TestReadmeCodeIsCompiled wants every Go block of the README to stand, line for line, in a program or a godoc example, which is built and run.
 func TestReadmeCodeIsCompiled(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths, err := filepath.Glob("examples/*/main.go")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no examples: %v", err)
-	}
 	var code []string
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
+	for _, pattern := range []string{"examples/*/main.go", "examples/internal/*/*.go", "smol/example*_test.go", "smol/*/example*_test.go"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no files %s: %v", pattern, err)
 		}
-		code = append(code, string(data))
+		for _, p := range paths {
+			data, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code = append(code, string(data))
+		}
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
 	if len(blocks) == 0 {

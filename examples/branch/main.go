@@ -6,28 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 
+	"github.com/smol-machines/smol-go/examples/internal/fleet"
 	"github.com/smol-machines/smol-go/smol"
-	"github.com/smol-machines/smol-go/smol/local"
 )
 
-func main() {
-	if err := run(context.Background()); err != nil {
-		slog.Error("branch", "err", err)
-		os.Exit(1)
-	}
-}
+func main() { fleet.Main(run) }
 
-func run(ctx context.Context) (err error) {
-	svc, err := local.New(local.OptionsFromEnv())
-	if err != nil {
-		return err
-	}
-	defer svc.Close()
-
-	source, err := svc.Create(ctx, smol.Spec{
+func run(ctx context.Context, f *smol.Fleet) (err error) {
+	source, err := f.Create(ctx, smol.Spec{
 		Image: "alpine:3.20", Network: smol.Network{Open: true}, Branchable: true,
 	}, nil)
 	if err != nil {

@@ -6,29 +6,17 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"testing/fstest"
 
+	"github.com/smol-machines/smol-go/examples/internal/fleet"
 	"github.com/smol-machines/smol-go/smol"
-	"github.com/smol-machines/smol-go/smol/local"
 )
 
-func main() {
-	if err := run(context.Background()); err != nil {
-		slog.Error("files", "err", err)
-		os.Exit(1)
-	}
-}
+func main() { fleet.Main(run) }
 
-func run(ctx context.Context) error {
-	svc, err := local.New(local.OptionsFromEnv())
-	if err != nil {
-		return err
-	}
-	defer svc.Close()
-
-	m, err := svc.Create(ctx, smol.Spec{Image: "alpine:3.20", Network: smol.Network{Open: true}}, nil)
+func run(ctx context.Context, f *smol.Fleet) error {
+	m, err := f.Create(ctx, smol.Spec{Image: "alpine:3.20", Network: smol.Network{Open: true}}, nil)
 	if err != nil {
 		return err
 	}

@@ -11,30 +11,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
+	"path/filepath"
 	"time"
 
+	"github.com/smol-machines/smol-go/examples/internal/fleet"
 	"github.com/smol-machines/smol-go/smol"
-	"github.com/smol-machines/smol-go/smol/local"
 )
 
 func main() {
 	module := flag.String("module", "github.com/google/go-cmp@v0.7.0", "the module to test, as `path@version`")
 	dir := flag.String("dir", "", "a `directory` with a module to test instead")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *module, *dir); err != nil {
-		fmt.Fprintln(os.Stderr, "walkthrough:", err)
-		var e *smol.Error
-		if errors.As(err, &e) && e.Hint != "" {
-			fmt.Fprintln(os.Stderr, "hint:", e.Hint)
-		}
-		os.Exit(1)
-	}
+	fleet.Main(func(ctx context.Context, f *smol.Fleet) error { return run(ctx, f, *module, *dir) })
 }
 
-func run(ctx context.Context, module, dir string) (err error) {
+func run(ctx context.Context, f *smol.Fleet, module, dir string) (err error) {
 	begin := time.Now()
 	say := func(format string, args ...any) {
 		fmt.Printf("%6.2fs  %s\n", time.Since(begin).Seconds(), fmt.Sprintf(format, args...))
@@ -44,14 +34,11 @@ func run(ctx context.Context, module, dir string) (err error) {
 			return err
 		}
 		say("downloaded %s", module)
+	} else if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		return fmt.Errorf("-dir %s is no directory with a Go module: %w", dir, err)
 	}
 
-	svc, err := local.New(local.OptionsFromEnv())
-	if err != nil {
-		return err
-	}
-	defer svc.Close()
-	m, err := svc.Create(ctx, smol.Spec{
+	m, err := f.Create(ctx, smol.Spec{
 		Image:   "golang:1.26",
 		Network: smol.Network{Open: true}, // an image from a registry is pulled from inside the machine
 		Env:     map[string]string{"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"},
@@ -72,10 +59,15 @@ func run(ctx context.Context, module, dir string) (err error) {
 	if err := m.CopyFS(ctx, "/workspace/module", os.DirFS(dir), nil); err != nil {
 		return err
 	}
-	say("put the module into it")
-	test := m.Shell("go test ./... >/workspace/report.txt 2>&1")
-	test.Timeout = 10 * time.Minute
-	failed := test.Run(ctx)
+	say("put the module into it; running its tests…")
+	return test(ctx, m, say)
+}
+
+// test runs the module's tests and reads the report back.
+func test(ctx context.Context, m *smol.Machine, say func(format string, args ...any)) error {
+	cmd := m.Shell("go test ./... >/workspace/report.txt 2>&1")
+	cmd.Timeout = 10 * time.Minute
+	failed := cmd.Run(ctx)
 	report, err := m.ReadFile(ctx, "/workspace/report.txt")
 	if err != nil {
 		return errors.Join(failed, err)
