@@ -100,8 +100,9 @@ func (c *call) tunnel() (any, error) {
 		return nil, nil // it has been answered
 	}
 	defer ws.CloseNow()
-	ws.SetReadLimit(1 << 20)
-	client := websocket.NetConn(c.tasks.Context(), ws, websocket.MessageBinary)
+	ctx, cancel := context.WithCancel(c.tasks.Context())
+	defer cancel()
+	client := websocket.NetConn(ctx, ws, websocket.MessageBinary)
 	var both sync.WaitGroup
 	both.Go(func() {
 		_, _ = io.Copy(guest, client)
@@ -109,7 +110,8 @@ func (c *call) tunnel() (any, error) {
 	})
 	both.Go(func() {
 		_, _ = io.Copy(client, guest)
-		_ = client.Close()
+		// client.Close would end its reads first, which cuts the connection before the close frame is out.
+		_ = ws.Close(websocket.StatusNormalClosure, "")
 	})
 	both.Wait()
 	return nil, nil
