@@ -9,7 +9,7 @@ RACE  := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 FUZZTIME ?= 30s
 ROUNDS   ?= 20
 
-.PHONY: help demo test check fmt vet lint cross generate generated bench fuzz soak tools cover setup
+.PHONY: help demo test check fmt vet lint cross generate generated bench fuzz soak tools cover parity setup
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,9 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 
 soak: setup ## run repeated tests ROUNDS (20) times their usual count
 	$(GO) test $(RACE) -count=1 -timeout 2h $$($(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "github.com/smol-machines/smol-go/internal/rounds"}}{{$$p}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "github.com/smol-machines/smol-go/internal/rounds"}}{{$$p}}{{end}}{{end}}' ./...) -smol.rounds=$(ROUNDS)
+
+parity: ## compare api/ with a published OpenAPI document in JSON: make parity FLEET=local DOC=openapi.json
+	@$(GO) run ./api/parity $(or $(FLEET),cloud) $(or $(DOC),$(error name the published document: DOC=openapi.json))
 
 tools: ## build the pinned tools into the build cache
 	@for t in gofumpt staticcheck oapi-codegen; do $(TOOL) -n $$t >/dev/null; done

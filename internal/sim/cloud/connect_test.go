@@ -60,7 +60,7 @@ func tell(w http.ResponseWriter, r *http.Request) {
 	b, _ := io.ReadAll(r.Body)
 	w.Header().Set("X-From", "guest")
 	w.WriteHeader(http.StatusTeapot)
-	fmt.Fprintf(w, "%s %s %s %q", r.Method, r.RequestURI, r.Header.Get("Authorization"), b)
+	fmt.Fprintf(w, "%s %s %s %.99q", r.Method, r.RequestURI, r.Header.Get("Authorization"), b)
 }
 
 func TestConnect(t *testing.T) {

@@ -24,7 +24,8 @@ type Group struct {
 
 	mu         sync.Mutex
 	foreground map[*running]bool
-	closed     bool
+	closed     bool // no request begins any more
+	alone      bool // no request goes on any more
 }
 
 // New returns a group without work. It must be closed.
@@ -37,11 +38,12 @@ func New() *Group {
 // Context ends when the group closes.
 func (g *Group) Context() context.Context { return g.ctx }
 
-// Go runs f, which the group waits for when it closes. What begins after that ends by itself, because the context is over.
+// Go runs f, which the group waits for when it closes, as long as requests go on. What begins after that ends by itself, because the context
+// is over.
 func (g *Group) Go(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
+	if g.alone {
 		go f()
 		return
 	}
@@ -71,6 +73,9 @@ func (g *Group) Close(release func()) {
 			r.kill()
 		}
 		g.handlers.Wait()
+		g.mu.Lock()
+		g.alone = true
+		g.mu.Unlock()
 		release()
 		g.work.Wait()
 		release() // what was booted meanwhile

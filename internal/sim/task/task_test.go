@@ -95,15 +95,19 @@ func TestClose(t *testing.T) {
 	if !g.Enter() {
 		t.Fatal("no request may begin")
 	}
-	entered := make(chan struct{})
+	entered, released := make(chan struct{}), make(chan struct{})
+	var slowly atomic.Bool // what a request begins while the group closes is waited for
 	go func() {
 		defer g.Leave()
 		close(entered)
 		<-g.Context().Done()
 		order = append(order, "request") // before the first release, which comes when it has left
+		g.Go(func() {
+			<-released
+			slowly.Store(true)
+		})
 	}()
 	<-entered
-	released := make(chan struct{})
 	g.Go(func() {
 		<-released
 		order = append(order, "work")
@@ -113,6 +117,9 @@ func TestClose(t *testing.T) {
 			close(released)
 		}
 	})
+	if !slowly.Load() {
+		t.Error("what a request began is not waited for")
+	}
 	want := []string{"request", "release", "work", "release"}
 	for i := range want {
 		if i >= len(order) || order[i] != want[i] {
