@@ -2,7 +2,9 @@ package local
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/url"
 	"runtime"
 	"time"
 
@@ -58,22 +60,29 @@ func NewBackend(o *Options) (*Backend, error) {
 	if d.timeout == 0 {
 		d.timeout = defaultDialTimeout
 	}
-	own := rest.NewTransport(d.dial)
+	return newBackend(d.dial, e.base(), e.url, o.Wrap), nil
+}
+
+// newBackend returns a backend whose connections dial makes; endpoint names the service.
+func newBackend(
+	dial func(ctx context.Context, network, address string) (net.Conn, error), base *url.URL, endpoint string, wrap func(http.RoundTripper) http.RoundTripper,
+) *Backend {
+	own := rest.NewTransport(dial)
 	var transport http.RoundTripper = own
-	if o.Wrap != nil {
-		transport = o.Wrap(own)
+	if wrap != nil {
+		transport = wrap(own)
 	}
 	return &Backend{
 		idle: own,
 		rest: rest.New(&rest.Config{
-			Base: e.base(), Transport: transport, RequestID: "X-Trace-Id", Header: http.Header{"User-Agent": {"smol-go"}},
+			Base: base, Transport: transport, RequestID: "X-Trace-Id", Header: http.Header{"User-Agent": {"smol-go"}},
 		}),
 		traits: smol.Traits{
-			Fleet: "local", Endpoint: e.url, MaxInFlight: maxInFlight, MaxExec: maxExec,
+			Fleet: "local", Endpoint: endpoint, MaxInFlight: maxInFlight, MaxExec: maxExec,
 			MaxUpload: maxUpload, MaxBlindUpload: maxBlind, MaxDownload: maxDownload,
 		},
 		pauses: pauses{settle: 500 * time.Millisecond, follower: 100 * time.Millisecond, image: 2 * time.Second},
-	}, nil
+	}
 }
 
 // Traits implements [smol.Backend]. Execs are bounded by the service's 300 seconds for any answer, and env and directory given at

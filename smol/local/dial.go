@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/serve"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -18,6 +19,8 @@ type dialer struct {
 	endpoint
 	timeout time.Duration // of one attempt
 	window  time.Duration // Options.StartWindow
+	// check, if it is not nil, looks at who accepted a connection.
+	check func(net.Conn) error
 	// reached: the service was there before, and has not been given up since. Somebody who has waited for its restart in vain does
 	// not make all later calls wait too.
 	reached atomic.Bool
@@ -51,7 +54,14 @@ func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 func (d *dialer) once(ctx context.Context) (net.Conn, error) {
 	nd := net.Dialer{Timeout: d.timeout}
-	return nd.DialContext(ctx, d.network, d.address)
+	c, err := nd.DialContext(ctx, d.network, d.address)
+	if err != nil || d.check == nil {
+		return c, err
+	}
+	if err := d.check(c); err != nil {
+		return nil, errors.Join(&net.OpError{Op: "dial", Net: d.network, Err: err}, c.Close())
+	}
+	return c, nil
 }
 
 // patience is how long it makes sense to try again after err.
@@ -59,7 +69,7 @@ func (d *dialer) patience(err error) time.Duration {
 	switch {
 	case errors.Is(err, syscall.EAGAIN):
 		return d.timeout // the socket's queue is full, as when many calls begin at once
-	case !errors.Is(err, fs.ErrNotExist) && !isRefused(err), d.window < 0:
+	case !errors.Is(err, fs.ErrNotExist) && !serve.Refused(err), d.window < 0:
 		return 0
 	case d.window > 0:
 		return d.window
@@ -75,6 +85,10 @@ func (d *dialer) explain(err error) error {
 	e := &smol.Error{Code: smol.CodeUnavailable, Err: err}
 	var timeout net.Error
 	switch {
+	case errors.Is(err, serve.ErrForeign):
+		e.Code = smol.CodePermissionDenied
+		e.Message = "the process that listens at " + d.url + " is neither this user's nor root's"
+		e.Hint = "find out who put the socket there, and remove it"
 	case errors.Is(err, fs.ErrPermission):
 		e.Code = smol.CodePermissionDenied
 		e.Message = "no permission to use " + d.url
@@ -82,10 +96,10 @@ func (d *dialer) explain(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Message = "nobody serves at " + d.url + ": there is no such socket"
 		e.Hint = d.startHint()
-	case isRefused(err) && d.network == "unix":
+	case serve.Refused(err) && d.network == "unix":
 		e.Message = "nobody serves at " + d.url + ": the socket is left over from a service that ended"
 		e.Hint = d.startHint()
-	case isRefused(err):
+	case serve.Refused(err):
 		e.Message = "nobody serves at " + d.url
 		e.Hint = d.startHint()
 	case errors.As(err, &timeout) && timeout.Timeout():

@@ -1,13 +1,18 @@
 package local
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
-// EnvURL is the environment variable that says where the service listens; see [OptionsFromEnv].
+// EnvURL is the environment variable that says where the service listens; see [OptionsFromEnv] and [ServeOptionsFromEnv].
 const EnvURL = "SMOL_LOCAL_URL"
+
+// EnvProgram is the environment variable that names smolvm, or what stands in for it; see [ServeOptionsFromEnv].
+const EnvProgram = "SMOLVM"
 
 // OptionsFromEnv returns options with the URL that the environment asks for. The first of these counts:
 //
@@ -30,6 +35,57 @@ func envURL(goos string, getenv func(string) string) string {
 		}
 	}
 	return defaultURL(goos)
+}
+
+// ServeOptionsFromEnv returns options with what the environment says.
+//
+//   - Program is SMOLVM, else smolvm.
+//   - URL is SMOL_LOCAL_URL.
+//   - Adopt is where smolvm listens by default: smolvm.sock in the directory XDG_RUNTIME_DIR names (Linux) and /tmp/smolvm.sock; on Windows
+//     http://127.0.0.1:8080.
+//   - Dir is smol-mcp in the directory XDG_RUNTIME_DIR names, else the default of [ServeOptions].
+//   - Env is the whole of it.
+func ServeOptionsFromEnv() *ServeOptions {
+	return &ServeOptions{
+		Program: os.Getenv(EnvProgram), URL: os.Getenv(EnvURL), Adopt: usual(runtime.GOOS, os.Getenv),
+		Dir: runtimeDir(runtime.GOOS, os.Getenv, os.TempDir(), userCache(), os.Getuid()), Env: os.Environ(),
+	}
+}
+
+// environ is Env or its default.
+func (o *ServeOptions) environ() []string {
+	if o.Env != nil {
+		return slices.Clone(o.Env)
+	}
+	return os.Environ()
+}
+
+// usual is where smolvm listens when nobody says otherwise.
+func usual(goos string, getenv func(string) string) []string {
+	if dir := getenv("XDG_RUNTIME_DIR"); dir != "" && goos == "linux" {
+		return []string{"unix://" + filepath.Join(dir, "smolvm.sock"), defaultURL(goos)}
+	}
+	return []string{defaultURL(goos)}
+}
+
+// runtimeDir is the default of ServeOptions.Dir; temp and cache are the system's directories.
+func runtimeDir(goos string, getenv func(string) string, temp, cache string, uid int) string {
+	switch dir := getenv("XDG_RUNTIME_DIR"); {
+	case goos == "windows" && cache != "":
+		return filepath.Join(cache, "smol-mcp")
+	case dir != "" && goos != "windows":
+		return filepath.Join(dir, "smol-mcp")
+	}
+	return filepath.Join(temp, fmt.Sprintf("smol-mcp-%d", uid))
+}
+
+// userCache is %LocalAppData% on Windows.
+func userCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 func defaultURL(goos string) string {

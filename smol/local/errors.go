@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/smol-machines/smol-go/internal/rest"
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
@@ -13,12 +14,13 @@ const (
 	networkHint = "let it reach the registry: Spec.Network.Open, or Spec.Network.AllowHosts with the registry's hosts (for Docker Hub " +
 		"registry-1.docker.io, auth.docker.io, production.cloudflare.docker.com)"
 	branchableHint = "stop it and start it with StartOptions.Branchable, or create it with Spec.Branchable; that cannot be switched on while it runs"
+	imageHint      = "check the image's name; for an image that is not public give CreateOptions.RegistryUser or StartOptions.RegistryUser"
 	unknownHint    = "the service gave up on the answer, not on the work: look at the machine before trying again"
 )
 
 // meanings are tried in order; what none of them knows keeps the class of its status. The texts are those of releases 1.9 to 1.23: a
 // release that words them differently costs a hint, never an answer.
-var meanings = []rest.Meaning{
+var meanings = slices.Concat(rest.MissingImage(imageHint), []rest.Meaning{
 	{ServerCode: string(localwire.CodePortInUse), Code: smol.CodeConflict, Hint: "something else on this host uses the port: choose another Port.Host, or 0 for a free one"},
 	{ServerCode: string(localwire.CodeRejuvenationFailed), Code: smol.CodeUnavailable, Hint: "the branch was undone; try again"},
 	{ServerCode: string(localwire.CodeTimeout), Code: smol.CodeUnavailable, Hint: unknownHint},
@@ -42,7 +44,7 @@ var meanings = []rest.Meaning{
 	{Phrase: "output exceeded", Code: smol.CodeInternal, Hint: "Machine.Command has no limit of output; or redirect the output to a file"},
 	{Phrase: "output too large", Code: smol.CodeInternal, Hint: "Machine.Command has no limit of output; or redirect the output to a file"},
 	{Phrase: "os error 28", Code: smol.CodeInternal, Hint: "the disk is full: remove files in the machine, or create it with larger Spec.Resources"},
-}
+})
 
 // explain adds to an answer of the service what it means here. Other errors pass through.
 func explain(err error) error {

@@ -184,7 +184,7 @@ func testImage(t *testing.T, s *standIn) {
 	if err != nil || img.Reference != "docker.io/library/busybox:1.36" {
 		t.Errorf("%+v, %v", img, err)
 	}
-	if _, err := s.PullImage(t.Context(), "m", "missing"); asError(t, err).Hint == "" || errors.Is(err, smol.ErrNotFound) {
+	if _, err := s.PullImage(t.Context(), "m", "missing"); asError(t, err).Hint == "" || !errors.Is(err, smol.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -43,11 +43,37 @@ func (b *Backend) Start(ctx context.Context, id string, opts *smol.StartOptions)
 			}
 		}
 	}
-	info, err := b.machine(ctx, r, &body)
-	if e, ok := rest.Answer(err, http.StatusInternalServerError); rest.Lost(err) || ok && strings.Contains(e.Message, "already starting or running this VM") {
-		return b.adopt(ctx, op, id, err)
+	info, adopted, err := b.start(ctx, r, &body)
+	if adopted && err == nil && opts != nil && opts.Branchable && !info.Branchable {
+		return b.startBranchable(ctx, r, &body)
 	}
 	return info, err
+}
+
+// start sends the request. It reports whether it was a command that made the machine run in the end.
+func (b *Backend) start(ctx context.Context, r *rest.Request, body *localwire.StartMachineRequest) (info *smol.Info, adopted bool, err error) {
+	info, err = b.machine(ctx, r, body)
+	if e, ok := rest.Answer(err, http.StatusInternalServerError); rest.Lost(err) || ok && strings.Contains(e.Message, "already starting or running this VM") {
+		return b.adopt(ctx, r.Op, r.Machine, err)
+	}
+	return info, false, err
+}
+
+// startBranchable starts a machine anew that a command has booted, which knows nothing of branches. Nothing runs in it yet. If it does not
+// come up as a source of branches this time either, it is stopped.
+func (b *Backend) startBranchable(ctx context.Context, r *rest.Request, body *localwire.StartMachineRequest) (*smol.Info, error) {
+	if _, err := b.Stop(ctx, r.Machine, nil); err != nil {
+		return nil, rest.Describe(err, r.Op, r.Machine)
+	}
+	info, adopted, err := b.start(ctx, r, body)
+	if err != nil || info.Branchable || !adopted {
+		return info, err
+	}
+	_, err = b.Stop(ctx, r.Machine, nil)
+	return nil, rest.Describe(&smol.Error{
+		Code: smol.CodeConflict, Message: "the start was cut off twice, and the machine came up without being a source of branches", Err: err,
+		Hint: "give it more time, since its image may be large; then start it with StartOptions.Branchable",
+	}, r.Op, r.Machine)
 }
 
 // branchableQuery returns how this release calls a start that makes a source of branches. It has one field under two names, and both at
@@ -75,21 +101,22 @@ func atLeast(version string, major, minor int) bool {
 // adopt deals with a start whose answer was lost. If that happened while the image was pulled, the machine runs and the service says
 // that it does not: stop then does nothing, delete fails, and another start kills it. A command is the way out: the service takes the
 // machine that runs for its own, or boots it if none does, which is what was asked for anyway. Commands do harm to a machine in any other
-// state, so it is asked for first. The error is why, if the machine does not run in the end.
-func (b *Backend) adopt(ctx context.Context, op, id string, why error) (*smol.Info, error) {
-	info, err := b.Inspect(ctx, id)
+// state, so it is asked for first. The error is why, if the machine does not run in the end; adopted reports whether a command was needed.
+func (b *Backend) adopt(ctx context.Context, op, id string, why error) (info *smol.Info, adopted bool, err error) {
+	info, err = b.Inspect(ctx, id)
 	if err == nil && info.State == smol.StateStopped {
+		adopted = true
 		// Its outcome does not matter: a machine without this program is adopted as well.
 		_, _ = b.Exec(ctx, id, &smol.ExecRequest{Argv: []string{"true"}, Timeout: adoptTime})
 		info, err = b.Inspect(ctx, id)
 	}
 	switch {
 	case err == nil && info.State == smol.StateRunning:
-		return info, nil
+		return info, adopted, nil
 	case ctx.Err() != nil:
-		return nil, (&rest.Request{Op: op, Machine: id}).Broken(ctx, why)
+		return nil, false, (&rest.Request{Op: op, Machine: id}).Broken(ctx, why)
 	}
-	return nil, why
+	return nil, false, why
 }
 
 // Stop implements [smol.Backend]. When the answer is lost it waits until the service has noticed that the machine went down, which
@@ -127,7 +154,7 @@ func (b *Backend) Delete(ctx context.Context, id string, opts *smol.DeleteOption
 	err = b.delete(ctx, r)
 	if e, ok := rest.Answer(err, http.StatusInternalServerError); ok && strings.Contains(e.Message, "(pid unknown) is still alive") {
 		// A start that was cut off left it running behind the service's back. The service has refused and removed nothing.
-		if _, err := b.adopt(ctx, "delete", id, e); err != nil {
+		if _, _, err := b.adopt(ctx, "delete", id, e); err != nil {
 			return err
 		}
 		return b.delete(ctx, r)

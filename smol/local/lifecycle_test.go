@@ -124,7 +124,8 @@ func TestStartAnswers(t *testing.T) {
 		{"frozen", fails(409, "CONFLICT", "machine 'm' is frozen because it is the fork base for 2 live clone(s) (a, b); delete the clones first"), smol.CodeConflict, "branches"},
 		{"checkpoint", fails(409, "CONFLICT", "machine 'm' is frozen because it retains a reusable fork checkpoint; stop it before restarting, or fork it again"), smol.CodeConflict, "stop it"},
 		{"port", fails(409, "PORT_IN_USE", "Address already in use"), smol.CodeConflict, "Port.Host"},
-		{"pull", fails(500, "INTERNAL_ERROR", "agent operation failed: pull image: manifest unknown"), smol.CodeInternal, "image's name"},
+		{"pull", fails(500, "INTERNAL_ERROR", "agent operation failed: pull image: denied: access forbidden"), smol.CodeInternal, "image's name"},
+		{"no image", fails(500, "INTERNAL_ERROR", "agent operation failed: pull image: MANIFEST_UNKNOWN: manifest unknown"), smol.CodeNotFound, "image's name"},
 		{"no KVM", fails(500, "INTERNAL_ERROR", "failed to start machine: kvm not available: /dev/kvm"), smol.CodeUnsupported, "virtualization"},
 		{"KVM forbidden", fails(500, "INTERNAL_ERROR", "failed to start machine: kvm permission denied: /dev/kvm"), smol.CodePermissionDenied, "/dev/kvm"},
 		{"no rootfs", fails(500, "INTERNAL_ERROR", "failed to start machine: io operation failed: No such file or directory (os error 2)"), smol.CodeInternal, ""},
@@ -177,6 +178,47 @@ func TestStartCutOff(t *testing.T) {
 			}
 			if diff := cmp.Diff(append([]string{"POST /machines/m/start {}"}, tt.want...), s.requests()); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestStartCutOffBranchable wants a machine that can be branched, or none: a command boots it without that.
+func TestStartCutOffBranchable(t *testing.T) {
+	const start = "POST /machines/m/start"
+	stopped, plain := says(machine("stopped")), says(machine("running"))
+	branchable := says(strings.Replace(machine("running"), `"forkable":false`, `"forkable":true`, 1))
+	for _, tt := range []struct {
+		name         string
+		start, state http.HandlerFunc
+		ok           bool
+		starts       int
+		stops        int
+	}{
+		{"it is one", gaveUp, inTurn(stopped, branchable), true, 1, 0},
+		{"it becomes one", inTurn(gaveUp, branchable), inTurn(stopped, plain), true, 2, 1},
+		{"cut off again and one at last", gaveUp, inTurn(stopped, plain, stopped, branchable), true, 2, 1},
+		{"cut off again", gaveUp, inTurn(stopped, plain, stopped, plain), false, 2, 2},
+		{"it cannot be started again", inTurn(gaveUp, fails(500, "INTERNAL_ERROR", "no")), inTurn(stopped, plain), false, 2, 1},
+		{"it ran before, and what runs in it is somebody's", gaveUp, plain, true, 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := serve(t, answers{
+				"GET /health":            says(`{"status":"ok","version":"1.22.2"}`),
+				"POST /machines/m/start": tt.start, "GET /machines/m": tt.state, "POST /machines/m/stop": stopped,
+				"POST /machines/m/exec": says(`{"exitCode":0,"stdout":"","stderr":"","stdoutB64":"","stderrB64":""}`),
+			})
+			info, err := s.backend().Start(t.Context(), "m", &smol.StartOptions{Branchable: true})
+			if tt.ok && (err != nil || info.State != smol.StateRunning) {
+				t.Errorf("got %+v, %v", info, err)
+			}
+			if !tt.ok {
+				if e := asError(t, err); e.Op != "start" || e.Machine != "m" || tt.stops == 2 && (!errors.Is(err, smol.ErrConflict) || e.Hint == "") {
+					t.Errorf("got %+v", e)
+				}
+			}
+			if n, stops := s.count(start), s.count("POST /machines/m/stop"); n != tt.starts || stops != tt.stops {
+				t.Errorf("%d starts and %d stops: %q", n, stops, s.requests())
 			}
 		})
 	}

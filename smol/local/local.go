@@ -25,7 +25,9 @@ package local
 
 import (
 	"context"
+	"errors"
 
+	"github.com/smol-machines/smol-go/internal/serve"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -34,6 +36,7 @@ import (
 type Service struct {
 	*smol.Fleet
 	backend *Backend
+	lease   *serve.Lease // of a supervised service
 }
 
 // New returns the service that o names; nil means the defaults. It does no I/O: whether anybody serves there shows at the
@@ -46,8 +49,24 @@ func New(o *Options) (*Service, error) {
 	return &Service{Fleet: smol.NewFleet(b), backend: b}, nil
 }
 
-// URL returns where the service is: unix:// and an absolute path, or http:// and a loopback address.
-func (s *Service) URL() string { return s.backend.traits.Endpoint }
+// URL returns where the service is: unix:// and an absolute path, or http:// and a loopback address. For a service of a [Supervisor] that is the
+// one in use, and empty while there is none.
+func (s *Service) URL() string {
+	if s.lease != nil {
+		return s.lease.URL()
+	}
+	return s.backend.traits.Endpoint
+}
+
+// Close releases what the service holds. The last service of a [Supervisor] to be closed also stops the serve, if that is to be stopped, and
+// waits for its end; machines run on. Closing again does nothing.
+func (s *Service) Close() error {
+	err := s.Fleet.Close()
+	if s.lease != nil {
+		err = errors.Join(err, s.lease.Close())
+	}
+	return err
+}
 
 // Health asks the service whether it is up and which release it is.
 func (s *Service) Health(ctx context.Context) (*Health, error) { return s.backend.Health(ctx) }

@@ -1,4 +1,4 @@
-package local
+package serve
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 // wsaConnRefused is what Windows calls ECONNREFUSED; package syscall has a number of its own for that name.
 const wsaConnRefused = syscall.Errno(10061)
 
-func isRefused(err error) bool {
+// Refused reports whether err says that nobody listens at an address.
+func Refused(err error) bool {
 	return errors.Is(err, wsaConnRefused) || errors.Is(err, syscall.ECONNREFUSED)
 }

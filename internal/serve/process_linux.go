@@ -1,0 +1,27 @@
+package serve
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// startOf tells when the process began: ticks since the system did, and which time the system began.
+func startOf(pid int) (string, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", false
+	}
+	// The name stands in parentheses, and may have some of its own.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return "", false
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		boot = nil
+	}
+	id, _, _ := strings.Cut(string(boot), "-")
+	return id + "+" + string(fields[19]), true
+}
