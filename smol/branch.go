@@ -7,7 +7,7 @@ import (
 )
 
 // Branch makes a running copy of the machine under the name child, with its memory and disks: the processes in it go on in
-// both. It returns once a command has run in the copy. If that fails, or ctx ends, the copy is deleted. Services before 1.17 freeze
+// both. It returns once a command has run in the copy; see [BranchOptions.Unready]. If that fails, or ctx ends, the copy is deleted. Services before 1.17 freeze
 // the source: it takes no commands any more, only further branches. The stand-in copies disks and no memory.
 //
 // The machine must run, or be frozen as the base of earlier branches, and have been started branchable ([Spec.Branchable], [StartOptions]), else the error matches
@@ -45,6 +45,9 @@ func (m *Machine) branch(ctx context.Context, child string, opts *BranchOptions)
 		return nil, err
 	}
 	c.guest.env, c.guest.dir = m.guest.env, m.guest.dir
+	if o.Unready {
+		return c, nil
+	}
 	return c.keepIf(ctx, "branch", func() error { return c.waitReady(ctx, "branch", nil, c.probe) })
 }
 

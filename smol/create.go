@@ -22,14 +22,17 @@ type CreateOptions struct {
 	OnState func(State)
 	// RegistryUser and RegistryPassword are used to pull the image and are not kept.
 	RegistryUser, RegistryPassword string
+	// Stopped leaves the machine stopped: its first [Machine.Start] boots it. Where the fleet does not keep [Spec.Env] and [Spec.Dir]
+	// itself, a machine that has them is booted once to store them, and stopped.
+	Stopped bool
 }
 
-// Create makes a machine, boots it and returns once a command has run in it.
+// Create makes a machine, boots it and returns once a command has run in it; see [CreateOptions.Stopped] for one that is not booted.
 //
 // When it fails, or ctx ends, after the machine came to exist, it deletes the machine and reports why it failed, and also
 // why the machine could not be deleted if that failed too. When the fleet's answer is lost it looks for the machine by
 // name, and goes on if it is there; it never asks for a second one. A name that is taken is an error matching
-// [ErrExists], and the machine that has it is left alone.
+// [ErrExists], and the machine that has it is left alone. An image that is not there matches [ErrNotFound].
 //
 // Spec.Env and Spec.Dir reach every command that goes through [Cmd], also from other handles and programs. In a machine without a
 // shell they cannot be stored and reach only commands of the returned handle.
@@ -53,7 +56,24 @@ func (f *Fleet) Create(ctx context.Context, spec Spec, opts *CreateOptions) (*Ma
 		return nil, wrapError("create", spec.Name, err)
 	}
 	m.guest.env, m.guest.dir = spec.Env, spec.Dir
-	return m.keepIf(ctx, "create", func() error { return m.bringUp(ctx, &spec, opts) })
+	return m.keepIf(ctx, "create", func() error {
+		if !opts.Stopped {
+			return m.bringUp(ctx, &spec, opts)
+		}
+		return m.putAway(ctx, &spec, opts)
+	})
+}
+
+// putAway leaves a machine that was just created stopped, with what commands are to see stored in it.
+func (m *Machine) putAway(ctx context.Context, spec *Spec, opts *CreateOptions) error {
+	if !m.fleet.traits.KeepsEnv && (len(spec.Env) > 0 || spec.Dir != "") {
+		if err := m.bringUp(ctx, spec, opts); err != nil {
+			return err
+		}
+	} else if m.observed() != StateRunning {
+		return nil
+	}
+	return m.Stop(ctx, nil)
 }
 
 // storable reports what of the environment cannot be stored in a machine, before there is one.
@@ -172,7 +192,7 @@ func (m *Machine) bringUp(ctx context.Context, spec *Spec, opts *CreateOptions) 
 			Branchable: spec.Branchable, RegistryUser: opts.RegistryUser, RegistryPassword: opts.RegistryPassword,
 		}
 		if err := m.boot(ctx, start); err != nil {
-			return err
+			return nameImage(err, spec.Image)
 		}
 	}
 	wait := &WaitOptions{Timeout: opts.ReadyTimeout, OnState: opts.OnState}

@@ -27,6 +27,8 @@ type BranchOptions struct {
 	Branchable bool
 	// Labels replaces the labels of the source (cloud). Nil: the source's; empty: none.
 	Labels map[string]string
+	// Unready returns as soon as the fleet has made the branch, before a command has run in it: see [Machine.WaitReady].
+	Unready bool
 }
 
 // LogOptions are the knobs of [Machine.Logs].

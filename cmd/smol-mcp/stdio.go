@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/smol-machines/smol-go/mcpserver"
+)
+
+// shutdownBound is how long the end of the program may take.
+const shutdownBound = 10 * time.Second
+
+// serveStdio serves one client until the end of its input or a signal.
+func serveStdio(ctx context.Context, p *program, o *options) (err error) {
+	cfg, err := o.config(p)
+	if err != nil {
+		return err
+	}
+	if len(cfg.MountRoots) == 0 {
+		// The client started this process where its user works.
+		if dir, err := os.Getwd(); err == nil {
+			cfg.MountRoots = []string{dir}
+		}
+	}
+	log := o.logger(p)
+	log.Debug("configuration", "config", cfg)
+	srv, err := mcpserver.New(&mcpserver.Options{Config: cfg, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBound)
+		defer cancel()
+		err = errors.Join(err, srv.Close(bound))
+	}()
+	err = srv.MCP().Run(ctx, mcpserver.Stdio(p.stdin, p.stdout))
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package mcpserver
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+// machineResult is a machine as a client sees it.
+type machineResult struct {
+	ID        string  `json:"id" jsonschema:"the fleet's id of it"`
+	Name      string  `json:"name" jsonschema:"what every other tool calls it"`
+	State     string  `json:"state" jsonschema:"the fleet's own word, such as running or stopped"`
+	CPUs      int     `json:"cpus"`
+	MemoryMB  int     `json:"memoryMb"`
+	Network   string  `json:"network" jsonschema:"egress: open, blocked or allow(host,cidr,...)"`
+	CreatedAt int64   `json:"createdAt" jsonschema:"Unix seconds"`
+	Image     *string `json:"image"`
+	PID       *int    `json:"pid" jsonschema:"host process of a local machine"`
+	URL       *string `json:"url" jsonschema:"address of the first published port of a cloud machine"`
+	StopsAt   *string `json:"stopsAt" jsonschema:"when the fleet stops it, RFC 3339"`
+	DeletesAt *string `json:"deletesAt" jsonschema:"when the fleet deletes it, RFC 3339"`
+}
+
+// machineOf returns what is told of a machine.
+func machineOf(i *smol.Info) machineResult {
+	m := machineResult{
+		ID: i.ID, Name: i.Name, State: i.RawState, CPUs: i.Resources.CPUs, MemoryMB: i.Resources.MemoryMiB, Network: networkWord(i.Network),
+		Image: optional(i.Image), PID: optional(i.PID), URL: optional(i.URL), StopsAt: timestamp(i.StopsAt), DeletesAt: timestamp(i.DeletesAt),
+	}
+	if m.State == "" {
+		m.State = string(i.State)
+	}
+	if m.Name == "" {
+		m.Name = i.ID
+	}
+	if !i.CreatedAt.IsZero() {
+		m.CreatedAt = i.CreatedAt.Unix()
+	}
+	return m
+}
+
+// networkWord says what n lets out: an allow-list wins over the mode.
+func networkWord(n smol.Network) string {
+	if allow := slices.Concat(n.AllowHosts, n.AllowCIDRs); len(allow) > 0 {
+		return "allow(" + strings.Join(allow, ",") + ")"
+	}
+	if n.Open {
+		return "open"
+	}
+	return "blocked"
+}
+
+// optional returns a pointer to v, or nil for the zero value.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func timestamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return optional(t.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,42 @@
+package mcpserver
+
+import "github.com/smol-machines/smol-go/smol"
+
+// egressArgs are the arguments that say what a new machine may reach.
+type egressArgs struct {
+	Network    string   `json:"network,omitempty" jsonschema:"egress: blocked or open"`
+	AllowHosts []string `json:"allowHosts,omitempty" jsonschema:"only these host names, with their subdomains; wins over network"`
+	AllowCIDRs []string `json:"allowCidrs,omitempty" jsonschema:"only these addresses or ranges; wins over network"`
+}
+
+// network returns what the library is asked for.
+func (e egressArgs) network() smol.Network {
+	return smol.Network{Open: e.Network == "open", AllowHosts: e.AllowHosts, AllowCIDRs: e.AllowCIDRs}
+}
+
+// egress completes the schema of egressArgs.
+func (s set) egress(word string) set {
+	return s.def("network", word).enum("network", "blocked", "open")
+}
+
+// egressHint adds to an error of a create what a blocked network may have to do with it; the service's own words come first.
+func egressHint(t Target, n smol.Network, ports bool, e *ToolError) *ToolError {
+	if !n.Blocked() || e == nil || e.Code == CodeCancelled || e.Code == CodeConflict || e.Code == CodeUnauthorized {
+		return e
+	}
+	var hint string
+	switch {
+	case t == TargetLocal:
+		hint = "Egress is blocked: an image from a registry is pulled inside the machine, which network: open, or allowHosts with the registry, permits."
+	case ports:
+		hint = "Egress is blocked and a port is published: if the service refuses that, network: open or an allow-list is the way out."
+	default:
+		return e
+	}
+	out := *e
+	if out.Hint != "" {
+		hint = out.Hint + " " + hint
+	}
+	out.Hint = hint
+	return &out
+}

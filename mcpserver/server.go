@@ -1,0 +1,144 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/smol-machines/smol-go/internal/version"
+)
+
+// Options are the knobs of New. Nil and the zero value serve what DefaultConfig asks for.
+type Options struct {
+	// Config says what to serve and how. Nil: DefaultConfig. It is not written and must not change.
+	Config *Config
+	// Local and Cloud give the fleets. Nil: those that Config names. One whose target Config does not ask for is not used.
+	Local, Cloud FleetSource
+	// Logger takes a line for every request. It never gets arguments, output or tokens. Nil: nothing is logged.
+	Logger *slog.Logger
+	// Version is told to clients. Empty: that of the build.
+	Version string
+}
+
+// Server gives machines to the clients of one MCP server. It is safe for concurrent use. It must be closed.
+type Server struct {
+	config  *Config
+	log     *slog.Logger
+	mcp     *mcp.Server
+	tools   map[string]*definition
+	order   []*definition
+	targets []Target
+	sources map[Target]FleetSource
+	keeper  *keeper
+
+	// notify sends a notification to one session; see catchSender.
+	notify mcp.MethodHandler
+
+	mu       sync.Mutex
+	sessions map[*mcp.ServerSession]*session
+	closed   bool
+	ends     sync.WaitGroup // the ends of sessions under way
+}
+
+// New returns a server. It does no I/O: fleets are reached at the first call that needs them.
+func New(o *Options) (*Server, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &Server{config: o.Config, log: o.Logger, sessions: map[*mcp.ServerSession]*session{}, tools: map[string]*definition{}}
+	if s.config == nil {
+		s.config = DefaultConfig()
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.targets = targetsOf(s.config)
+	s.sources = sourcesOf(s.config, s.targets, o)
+	s.keeper = newKeeper(s)
+	var err error
+	if s.order, err = listed(s.config); err != nil {
+		return nil, fmt.Errorf("mcpserver: %w", err)
+	}
+	v := o.Version
+	if v == "" {
+		v = version.String()
+	}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "smol-mcp", Title: "smol machines", Version: v}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		SetCacheable: s.cacheable,
+	})
+	s.register()
+	return s, nil
+}
+
+// sourcesOf returns a source for each target.
+func sourcesOf(c *Config, targets []Target, o *Options) map[Target]FleetSource {
+	out := map[Target]FleetSource{}
+	for _, t := range targets {
+		switch {
+		case t == TargetLocal && o.Local != nil:
+			out[t] = o.Local
+		case t == TargetLocal:
+			out[t] = newLocalSource(c)
+		case o.Cloud != nil:
+			out[t] = o.Cloud
+		default:
+			out[t] = newCloudSource(c)
+		}
+	}
+	return out
+}
+
+// register adds all that clients can use.
+func (s *Server) register() {
+	s.mcp.AddSendingMiddleware(s.catchSender)
+	s.mcp.AddReceivingMiddleware(s.middleware())
+	s.registerResources()
+	for _, d := range s.order {
+		s.tools[d.name] = d
+		s.mcp.AddTool(d.tool(s.both()), s.dispatch(d))
+	}
+}
+
+// cacheable says how long clients may keep what they are told: lists hold for the life of the server, resources not at all.
+func (s *Server) cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+	if _, read := req.(*mcp.ReadResourceRequest); !read {
+		c.TTLMs = 5 * 60 * 1000
+	}
+}
+
+// both reports whether a call has to name its fleet.
+func (s *Server) both() bool { return len(s.targets) > 1 }
+
+// MCP returns the server of the protocol, to be connected to transports.
+func (s *Server) MCP() *mcp.Server { return s.mcp }
+
+// Close ends all sessions, deletes their ephemeral machines and then lets go of the fleets. The context bounds all of it.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	var open []*session
+	for _, ss := range s.sessions {
+		open = append(open, ss)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, ss := range open {
+		errs = append(errs, s.end(ctx, ss))
+	}
+	done := make(chan struct{})
+	go func() { s.ends.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("mcpserver: sessions did not end: %w", context.Cause(ctx)))
+	}
+	for _, src := range s.sources {
+		errs = append(errs, src.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

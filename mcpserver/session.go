@@ -1,0 +1,71 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// session is what one client has: its ephemeral machines, and the fleet that it was narrowed to.
+type session struct {
+	// id tells sessions apart in logs, records and labels. It is not the protocol's.
+	id string
+	// conn is the connection.
+	conn *mcp.ServerSession
+	// ended is done once the session has ended; what it started must stop then.
+	ended context.Context
+	end   context.CancelFunc
+
+	narrowing narrowing
+	endOnce   sync.Once
+	endErr    error
+}
+
+// newID returns 8 hexadecimal digits.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// session returns the session of a connection, beginning it if this is its first request.
+func (s *Server) session(ctx context.Context, conn *mcp.ServerSession) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ss := s.sessions[conn]; ss != nil {
+		return ss, nil
+	}
+	if s.closed {
+		return nil, fail(CodeUnavailable, "the server is shutting down")
+	}
+	ss := &session{id: newID(), conn: conn}
+	ss.ended, ss.end = context.WithCancel(context.WithoutCancel(ctx))
+	s.sessions[conn] = ss
+	s.ends.Add(1)
+	go func() {
+		defer s.ends.Done()
+		// The error is how the connection ended, which the transport reports.
+		_ = conn.Wait()
+		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBound)
+		defer cancel()
+		if err := s.end(bound, ss); err != nil {
+			s.log.Error("end of session", "session", ss.id, "error", err)
+		}
+		s.mu.Lock()
+		delete(s.sessions, conn)
+		s.mu.Unlock()
+	}()
+	return ss, nil
+}
+
+// end ends a session: what it waits for stops, and its ephemeral machines go.
+func (s *Server) end(ctx context.Context, ss *session) error {
+	ss.endOnce.Do(func() {
+		ss.end()
+		ss.endErr = s.keeper.endSession(ctx, ss)
+	})
+	return ss.endErr
+}

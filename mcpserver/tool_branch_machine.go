@@ -1,0 +1,50 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+type branchMachineArgs struct {
+	Name      string `json:"name" jsonschema:"the running machine to copy; created with branchable: true"`
+	ChildName string `json:"childName" jsonschema:"name of the copy"`
+	Wait      bool   `json:"wait,omitempty" jsonschema:"until a command has run in the copy"`
+}
+
+func branchMachine(cfg *Config) *definition {
+	return define(about{
+		name: "branch-machine", title: "Branch machine", toolset: "core",
+		description: "Make a running copy of a running machine, with its disks and memory, under a new name: to try something without touching the original, or several things from one state. " +
+			"The source must have been created with branchable: true. On older local services the source is frozen by this and takes no commands any more. Not on Windows. " +
+			"A childName that begins with " + cfg.MachinePrefix + " is deleted when this session ends; another stays, and on cloud is billed.",
+		hints: hints{},
+	}, func(s set) { s.text("name", "childName").def("wait", true) }, func(ctx context.Context, c *call, in branchMachineArgs) (*readyResult, error) {
+		if err := c.server.keeper.expect(ctx, c.session, c.target, in.ChildName); err != nil {
+			return nil, err
+		}
+		opts := &smol.BranchOptions{Unready: !in.Wait, Labels: c.server.keeper.labels(c.session, c.target, in.ChildName)}
+		m, err := c.machine(in.Name).Branch(ctx, in.ChildName, opts)
+		if err != nil {
+			return nil, unbranched(ctx, err)
+		}
+		info, err := m.Info(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &readyResult{Machine: machineOf(info), Ready: in.Wait}, nil
+	})
+}
+
+// unbranched gives the error of a branch its code.
+func unbranched(ctx context.Context, err error) error {
+	e := *toToolError(ctx, err)
+	if errors.Is(err, smol.ErrExists) {
+		e.Hint = "A machine has the name childName: choose another."
+	}
+	if e.Code == CodeTimeout {
+		e.Code = CodeNotReady
+	}
+	return &e
+}

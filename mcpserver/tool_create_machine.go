@@ -1,0 +1,101 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+type createMachineArgs struct {
+	Image string `json:"image" jsonschema:"OCI image, such as python:3.12-alpine"`
+	Name  string `json:"name,omitempty" jsonschema:"keeps the machine after this session; leave out for one that goes with it"`
+	sizeArgs
+	egressArgs
+	Ports      []portArg         `json:"ports,omitempty" jsonschema:"TCP ports to publish"`
+	Mounts     []mountArg        `json:"mounts,omitempty" jsonschema:"local only: host directories to show in the machine"`
+	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"disk of /workspace in GiB"`
+	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"local only: disk of the root file system in GiB"`
+	Cmd        []string          `json:"cmd,omitempty" jsonschema:"the machine's own workload; without it, one that sleeps"`
+	Env        map[string]string `json:"env,omitempty" jsonschema:"for every command in the machine"`
+	Start      bool              `json:"start,omitempty" jsonschema:"boot it and wait until a command has run"`
+	Branchable bool              `json:"branchable,omitempty" jsonschema:"needed for branch-machine later"`
+}
+
+type sizeArgs struct {
+	CPUs     int `json:"cpus,omitempty"`
+	MemoryMB int `json:"memoryMb,omitempty" jsonschema:"MiB"`
+}
+
+type portArg struct {
+	Guest int `json:"guest" jsonschema:"port in the machine"`
+	Host  int `json:"host,omitempty" jsonschema:"local only: port on 127.0.0.1; without it, a free one"`
+}
+
+type mountArg struct {
+	Source   string `json:"source" jsonschema:"absolute host directory below a permitted root"`
+	Target   string `json:"target" jsonschema:"absolute path in the machine"`
+	Readonly bool   `json:"readonly,omitempty"`
+}
+
+type createMachineResult struct {
+	Machine   machineResult `json:"machine"`
+	Ephemeral bool          `json:"ephemeral" jsonschema:"deleted when this session ends"`
+	Ready     bool          `json:"ready" jsonschema:"a command has run in it"`
+}
+
+func createMachine(cfg *Config) *definition {
+	return define(about{
+		name: "create-machine", title: "Create machine", toolset: "core",
+		description: "Create a virtual machine from an OCI image, boot it and wait until a command has run in it. " +
+			"Use it for work of several steps; run-once is for a single command. Next: run-command, write-file. " +
+			"Without a name the machine is called " + cfg.MachinePrefix + "... and deleted when this session ends; one with a name stays until delete-machine, and on cloud is billed until then. " +
+			"A name that is taken is CONFLICT. A create that fails leaves nothing behind. Egress is " + cfg.NetworkDefault + " unless the call says otherwise. NOT_READY after " + seconds(cfg.ReadyTimeout) + " s.",
+		hints: hints{openWorld: true},
+	}, func(s set) {
+		s.text("image", "name").egress(cfg.NetworkDefault).size(cfg).def("start", true).def("branchable", false)
+		s.least("storageGb", 1).least("overlayGb", 1)
+		port := set{s.prop("ports").Items}
+		port.least("guest", 1).most("guest", 65535).least("host", 1).most("host", 65535)
+		set{s.prop("mounts").Items}.text("source", "target").def("readonly", false)
+	}, runCreateMachine)
+}
+
+// size completes the schema of sizeArgs.
+func (s set) size(cfg *Config) set {
+	return s.def("cpus", cfg.CPUs).least("cpus", 1).def("memoryMb", cfg.MemoryMiB).least("memoryMb", 64)
+}
+
+func runCreateMachine(ctx context.Context, c *call, in createMachineArgs) (*createMachineResult, error) {
+	spec, err := c.specOf(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.server.keeper.expect(ctx, c.session, c.target, spec.Name); err != nil {
+		return nil, err
+	}
+	c.server.keeper.spec(c.session, c.target, spec)
+	m, err := c.fleet.Create(ctx, *spec, &smol.CreateOptions{ReadyTimeout: c.config().ReadyTimeout, Stopped: !in.Start})
+	if err != nil {
+		return nil, c.uncreated(ctx, spec, err)
+	}
+	info, err := m.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &createMachineResult{Machine: machineOf(info), Ephemeral: c.server.keeper.ephemeral(spec.Name), Ready: in.Start}, nil
+}
+
+// uncreated returns the error of a create that failed. The machine stays on record: should it have come about after all, the end of
+// the session deletes it.
+func (c *call) uncreated(ctx context.Context, spec *smol.Spec, err error) error {
+	e := egressHint(c.target, spec.Network, len(spec.Ports) > 0, toToolError(ctx, err))
+	var state *smol.StateError
+	switch {
+	case errors.Is(err, smol.ErrExists):
+		e.Hint = "A machine has that name: start-machine boots it, or choose another name."
+	case errors.As(err, &state), errors.Is(err, context.DeadlineExceeded) && e.Code != CodeCancelled:
+		e.Code = CodeNotReady
+	}
+	return e
+}

@@ -1,0 +1,66 @@
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/smol-machines/smol-go/smol/cloud"
+)
+
+type deleteMachineResult struct {
+	Deleted string       `json:"deleted" jsonschema:"name of the machine that is gone"`
+	Usage   *usageResult `json:"usage" jsonschema:"cloud: what it used, if the service tells"`
+	Cost    *costResult  `json:"cost" jsonschema:"cloud: its settled bill, if the service tells"`
+}
+
+type usageResult struct {
+	UptimeSecs    int64   `json:"uptimeSecs"`
+	CPUHours      float64 `json:"cpuHours"`
+	MemoryGBHours float64 `json:"memoryGbHours"`
+	DiskGBHours   float64 `json:"diskGbHours"`
+	EgressGB      float64 `json:"egressGb"`
+}
+
+type costResult struct {
+	DueMicros   int64 `json:"dueMicros" jsonschema:"millionths of a US dollar to be paid"`
+	TotalMicros int64 `json:"totalMicros" jsonschema:"before credit and discounts"`
+}
+
+func deleteMachine(*Config) *definition {
+	return define(about{
+		name: "delete-machine", title: "Delete machine", toolset: "core",
+		description: "Delete a machine with its disks, running or not. There is no way back: read-file what is still needed first. " +
+			"On cloud this ends the bill and tells it. A machine whose branches need its disks is CONFLICT: delete those first. NOT_FOUND means that it is gone already.",
+		hints: hints{destructive: true, idempotent: true},
+	}, func(s set) { s.text("name") }, runDeleteMachine)
+}
+
+func runDeleteMachine(ctx context.Context, c *call, in nameArgs) (*deleteMachineResult, error) {
+	m := c.machine(in.Name)
+	info, err := m.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res := &deleteMachineResult{Deleted: machineOf(info).Name}
+	cm, ok := cloud.Extend(m)
+	if !ok {
+		if err := m.Delete(ctx, nil); err != nil {
+			return nil, err
+		}
+		return res, c.server.keeper.forget(ctx, c.target, res.Deleted)
+	}
+	bill, err := cm.DeleteWithUsage(ctx, nil)
+	if err != nil {
+		// The machine can be gone and only its bill unknown.
+		if _, look := m.Info(ctx); !isNotFound(look) {
+			return nil, err
+		}
+	}
+	if bill != nil {
+		res.Usage = &usageResult{
+			UptimeSecs: int64(bill.Uptime.Seconds()), CPUHours: bill.CPUHours, MemoryGBHours: bill.MemoryGBHours,
+			DiskGBHours: bill.DiskGBHours, EgressGB: bill.EgressGB,
+		}
+		res.Cost = &costResult{DueMicros: int64(bill.Cost.Due), TotalMicros: int64(bill.Cost.Total)}
+	}
+	return res, c.server.keeper.forget(ctx, c.target, res.Deleted)
+}

@@ -1,0 +1,36 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+type listMachinesArgs struct {
+	Labels map[string]string `json:"labels,omitempty" jsonschema:"cloud only: machines that carry all of these labels"`
+}
+
+type listMachinesResult struct {
+	Machines []machineResult `json:"machines" jsonschema:"sorted by name"`
+}
+
+func listMachines(*Config) *definition {
+	return define(about{
+		name: "list-machines", title: "List machines", toolset: "core",
+		description: "List all machines of the fleet with their states, also those that other sessions or people made, stopped ones included. " +
+			"Use it to find a machine whose name you do not know; get-machine is cheaper for one. Changes nothing, boots nothing.",
+		hints: hints{readOnly: true, idempotent: true},
+	}, nil, func(ctx context.Context, c *call, in listMachinesArgs) (*listMachinesResult, error) {
+		res := &listMachinesResult{Machines: []machineResult{}}
+		for info, err := range c.fleet.List(ctx, &smol.ListOptions{Labels: in.Labels}) {
+			if err != nil {
+				return nil, err
+			}
+			res.Machines = append(res.Machines, machineOf(info))
+		}
+		slices.SortFunc(res.Machines, func(a, b machineResult) int { return strings.Compare(a.Name, b.Name) })
+		return res, nil
+	})
+}
