@@ -103,7 +103,7 @@ func (s *servers) end(p *program, keep bool) error {
 	return err
 }
 
-// child runs argv to its end and hands it the signals that this process gets.
+// child runs argv to its end and hands it the signals that this process gets, but those that it gets itself.
 func (p *program) child(ctx context.Context, argv, env []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
@@ -120,7 +120,9 @@ func (p *program) child(ctx context.Context, argv, env []string, signals <-chan 
 	for {
 		select {
 		case s := <-signals:
-			_ = cmd.Process.Signal(s) // it may just have ended
+			if !alreadySent(s) {
+				_ = cmd.Process.Signal(s) // it may just have ended
+			}
 		case err := <-ended:
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) {
