@@ -76,6 +76,6 @@ func (r *run) cut(b FileBackend, path string, offset, n int64) ([]byte, error) {
 			err = errWrongSize
 		}
 		return errors.Join(err, body.Close())
-	}, r.m.requireRunning)
+	}, r.stay)
 	return data, err
 }

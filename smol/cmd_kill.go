@@ -83,7 +83,7 @@ func (r *run) signal(ctx context.Context, s Signal) error {
 }
 
 func (r *run) sendSignal(ctx context.Context, s Signal, class limit.Class) error {
-	_, err := r.m.ask(ctx, class, &question{user: r.user, check: r.m.requireRunning, build: func(bool) request {
+	_, err := r.m.ask(ctx, class, &question{user: r.user, check: r.stay, build: func(bool) request {
 		argv, err := (&guest.Signal{ID: r.start.ID, Bases: r.m.bases(), Signal: string(s)}).Command()
 		return request{argv: argv, err: err}
 	}})

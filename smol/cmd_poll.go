@@ -35,7 +35,7 @@ func (r *run) begin() (*guest.Reply, error) {
 	for try := 1; ; try++ {
 		left := false
 		reply, err := r.m.ask(r.ctx, limit.Ordinary, &question{
-			user: r.user, check: r.m.prepare, sending: func() { left = true; r.leave() },
+			user: r.user, check: r.visit.enter, sending: func() { left = true; r.visit.arrived(); r.leave() },
 			build: func(crowded bool) request {
 				r.start.Bases = r.m.bases()
 				r.start.View = r.view(startWait(r.patient, crowded))
@@ -148,7 +148,7 @@ func (r *run) pollOnce(more bool) (*guest.Reply, error) {
 		}
 		class, wait = limit.Short, 0
 	}
-	reply, err := r.m.ask(r.ctx, class, &question{user: r.user, check: r.m.requireRunning, build: func(crowded bool) request {
+	reply, err := r.m.ask(r.ctx, class, &question{user: r.user, check: r.stay, build: func(crowded bool) request {
 		if crowded {
 			wait = min(wait, crowdedWait)
 		}

@@ -17,6 +17,7 @@ const cancelGrace = 900 * time.Millisecond
 // run is one execution of a [Cmd]: one goroutine that starts the command, polls it and delivers its output.
 type run struct {
 	m       *Machine
+	visit   *visit
 	ctx     context.Context // bounds the command, as that of os/exec.CommandContext
 	args    []string        // as the caller gave them
 	start   guest.Start
@@ -50,7 +51,7 @@ type run struct {
 
 func newRun(ctx context.Context, c *Cmd, patient bool) *run {
 	r := &run{
-		m: c.machine, ctx: ctx, args: slices.Clone(c.Args), user: c.User, stdin: c.Stdin, quiet: c.quiet, patient: patient,
+		m: c.machine, visit: &visit{m: c.machine}, ctx: ctx, args: slices.Clone(c.Args), user: c.User, stdin: c.Stdin, quiet: c.quiet, patient: patient,
 		out: newSink(c.Stdout), err: newSink(c.Stderr), stdout: c.Stdout, merged: c.merge,
 		begun: make(chan struct{}), done: make(chan struct{}), idle: newPause(idleLeast, idleMost),
 	}
@@ -135,6 +136,9 @@ func (r *run) deliver(reply *guest.Reply) error {
 	return r.bulk(reply)
 }
 
+// stay is the check of calls that boot nothing. What a reboot has made of the command the machine itself says best.
+func (r *run) stay(ctx context.Context) error { return r.visit.stay(ctx, false) }
+
 // over reports whether the run has come to its end.
 func (r *run) over() bool {
 	select {
@@ -176,5 +180,5 @@ func (r *run) end() {
 	r.ended = true
 }
 
-// errGoexit is the result of a run whose goroutine was ended by a writer or reader of the caller's.
-var errGoexit = errors.New("a writer or Cmd.Stdin ended its goroutine")
+// errGoexit is the result of what was cut short because a writer, reader or file system of the caller's ended its goroutine.
+var errGoexit = errors.New("a writer, reader or file system of the caller's ended its goroutine")

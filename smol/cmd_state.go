@@ -60,9 +60,13 @@ func (r *run) conclude(state *CmdState) error {
 		if state.Signal != "" || state.TimedOut {
 			hint = ""
 		}
-		return &ExitError{
+		exit := &ExitError{
 			Code: state.ExitCode, Signal: state.Signal, TimedOut: state.TimedOut, Stderr: r.err.clipped(), Hint: hint,
 		}
+		if state.TimedOut {
+			exit.Timeout = r.start.Timeout
+		}
+		return exit
 	}
 	if r.out.err != nil {
 		return r.out.err

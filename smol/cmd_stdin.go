@@ -28,7 +28,7 @@ func (r *run) sendStdin() error {
 	if err != nil {
 		return err
 	}
-	o := &fileOp{m: r.m, name: "run"}
+	o := &fileOp{m: r.m, name: "run", visit: r.visit}
 	r.input, err = o.newStage(r.ctx, false)
 	if errors.Is(err, guest.ErrNoShell) {
 		return r.noStdin(guest.ErrNoShell)

@@ -115,7 +115,7 @@ func TestCmdTimeout(t *testing.T) {
 	c.Timeout = 20 * time.Millisecond
 	err := c.Run(t.Context())
 	var exit *smol.ExitError
-	if !errors.As(err, &exit) || !exit.TimedOut || exit.Code != 124 || err.Error() != "timed out" {
+	if !errors.As(err, &exit) || !exit.TimedOut || exit.Code != 124 || err.Error() != "timed out after 20ms" {
 		t.Errorf("got %#v, want a time-out with code 124", err)
 	}
 }

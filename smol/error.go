@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 )
@@ -67,22 +68,20 @@ type Error struct {
 
 // Error returns "smol: op machine path: message (code)".
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString("smol: ")
-	for _, s := range []string{e.Op, e.Machine, e.Path} {
-		if s != "" {
-			b.WriteString(s + " ")
-		}
-	}
-	text := strings.TrimSuffix(b.String(), " ")
-	if text != "smol:" {
-		text += ":"
-	}
 	msg := e.Message
 	if msg == "" && e.Err != nil {
-		msg = strings.TrimPrefix(e.Err.Error(), "smol: ")
+		msg = strings.TrimPrefix(plainText(e.Err), subject(e.Op, e.Machine))
 	}
-	return fmt.Sprintf("%s %s (%s)", text, msg, e.Code)
+	return fmt.Sprintf("smol: %s%s (%s)", subject(e.Op, e.Machine, e.Path), msg, e.Code)
+}
+
+// subject returns those of the words that are not empty, and ": ": what an error is about.
+func subject(words ...string) string {
+	words = slices.DeleteFunc(words, func(s string) bool { return s == "" })
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.Join(words, " ") + ": "
 }
 
 // Unwrap returns the cause.
@@ -152,7 +151,7 @@ type StateError struct {
 
 // Error returns "smol: op machine: machine is got, not want: reason".
 func (e *StateError) Error() string {
-	text := fmt.Sprintf("smol: %s %s: machine is %s, not %s", e.Op, e.Machine, e.Got, e.Want)
+	text := fmt.Sprintf("smol: %smachine is %s, not %s", subject(e.Op, e.Machine), e.Got, e.Want)
 	if e.Reason != "" {
 		text += ": " + e.Reason
 	}
@@ -171,15 +170,19 @@ type ExitError struct {
 	Signal Signal
 	// TimedOut reports that [Cmd.Timeout] ended the command.
 	TimedOut bool
+	// Timeout is that limit if TimedOut, else zero.
+	Timeout time.Duration
 	// Stderr holds up to 32 KiB of the command's standard error, if [Cmd.Stderr] was nil: the first and last parts.
 	Stderr []byte
 	// Hint explains a code that is easily misread, such as 137.
 	Hint string
 }
 
-// Error describes how the command ended, as os/exec does: "exit status 2", "signal: TERM", "timed out".
+// Error describes how the command ended, as os/exec does: "exit status 2", "signal: TERM", "timed out after 1s".
 func (e *ExitError) Error() string {
 	switch {
+	case e.TimedOut && e.Timeout > 0:
+		return "timed out after " + e.Timeout.String()
 	case e.TimedOut:
 		return "timed out"
 	case e.Signal != "":

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -73,6 +74,10 @@ func TestErrorText(t *testing.T) {
 		{&smol.ExitError{Code: 2}, "exit status 2"},
 		{&smol.ExitError{Code: 143, Signal: smol.Terminate}, "signal: TERM"},
 		{&smol.ExitError{Code: 124, TimedOut: true}, "timed out"},
+		{&smol.ExitError{Code: 124, TimedOut: true, Timeout: time.Minute}, "timed out after 1m0s"},
+		{&smol.StateError{Machine: "m", Want: smol.StateRunning, Got: smol.StateStopped}, "smol: m: machine is stopped, not running"},
+		{&smol.Error{Op: "write file", Machine: "m", Path: "/x", Code: smol.CodeUnknown, Err: errors.New("smol: write file m: no")}, "smol: write file m /x: no (unknown)"},
+		{&smol.Error{Code: smol.CodeUnknown}, "smol:  (unknown)"},
 	}
 	for _, tt := range tests {
 		if got := tt.err.Error(); got != tt.want {

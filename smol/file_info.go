@@ -122,7 +122,7 @@ func (o *fileOp) longListing(ctx context.Context) ([]*FileInfo, error) {
 	}
 	prefix := stagePrefix(base)
 	defer o.drop(ctx, prefix)
-	listing := &fileOp{m: o.m, name: o.name, path: prefix + "1", reads: true}
+	listing := &fileOp{m: o.m, name: o.name, path: prefix + "1", reads: true, visit: o.visit}
 	if _, err := o.exec(ctx, &guest.FileList{Dir: o.path, Stage: listing.path}); err != nil {
 		return nil, err
 	}

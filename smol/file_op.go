@@ -22,6 +22,7 @@ type fileOp struct {
 	path  string // the path that it is about, in errors and in the machine
 	reads bool   // it changes nothing
 	said  string // what the tools in the machine said last
+	visit *visit
 }
 
 // fileOp starts an operation on the file at p, which it checks.
@@ -30,7 +31,7 @@ func (m *Machine) fileOp(name, p string) (*fileOp, error) {
 	if err != nil {
 		return nil, wrapError(name, m.Name(), err)
 	}
-	return &fileOp{m: m, name: name, path: clean}, nil
+	return &fileOp{m: m, name: name, path: clean, visit: &visit{m: m}}, nil
 }
 
 // wrap gives err the names of the operation.
@@ -45,7 +46,13 @@ func (o *fileOp) wrap(err error) error {
 
 // in runs a call to the inside of the machine.
 func (o *fileOp) in(ctx context.Context, class limit.Class, fn func(ctx context.Context, id string) error) error {
-	return o.again(func() error { return o.m.inPlace(ctx, class, fn, o.m.prepare) })
+	return o.again(func() error {
+		err := o.m.inPlace(ctx, class, fn, o.visit.enter)
+		if err == nil {
+			o.visit.arrived()
+		}
+		return err
+	})
 }
 
 // again makes a call, and once more if it only reads and the reference may have come to mean another machine.
@@ -203,5 +210,5 @@ func (o *fileOp) remove(ctx context.Context, req *guest.FileDrop) {
 	_ = o.m.inPlace(ctx, limit.Short, func(ctx context.Context, id string) error { // nobody waits for what a day later is gone anyway
 		_, err := o.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.Argv(), Timeout: time.Minute})
 		return err
-	}, o.m.requireRunning)
+	}, func(ctx context.Context) error { return o.visit.stay(ctx, false) })
 }

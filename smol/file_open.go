@@ -149,7 +149,7 @@ func (o *fileOp) download(ctx context.Context, b FileBackend) (io.ReadCloser, in
 // keepPlace is in for a call that goes on after fn: release gives its place back.
 func (o *fileOp) keepPlace(ctx context.Context, fn func(ctx context.Context, id string) error, release *func()) error {
 	return o.again(func() error {
-		id, free, err := o.m.place(ctx, limit.Ordinary, o.m.prepare)
+		id, free, err := o.m.place(ctx, limit.Ordinary, o.visit.enter)
 		if err != nil {
 			return err
 		}
@@ -157,6 +157,7 @@ func (o *fileOp) keepPlace(ctx context.Context, fn func(ctx context.Context, id 
 			free()
 			return err
 		}
+		o.visit.arrived()
 		*release = free
 		return nil
 	})

@@ -72,10 +72,7 @@ func (m *Machine) Put(ctx context.Context, path string, r io.Reader, opts *Write
 	if errors.Is(err, errWrongSize) && src.rewind != nil && src.rewind() == nil {
 		err = o.put(ctx, src, mode, true)
 	}
-	var p *readerPanic
-	if errors.As(err, &p) {
-		panic(p.value)
-	}
+	passPanic(err)
 	return err
 }
 

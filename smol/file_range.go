@@ -174,7 +174,7 @@ func (c *cutter) take(b FileBackend, req *guest.FileCut, reply *guest.FileReply)
 		c.piece = io.NopCloser(bytes.NewReader(reply.Body))
 		return nil
 	}
-	staged := &fileOp{m: c.o.m, name: c.o.name, path: req.Stage, reads: true}
+	staged := &fileOp{m: c.o.m, name: c.o.name, path: req.Stage, reads: true, visit: c.o.visit}
 	body, size, err := staged.download(c.ctx, b)
 	if errors.Is(err, errors.ErrUnsupported) && !c.inline {
 		c.inline = true

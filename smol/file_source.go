@@ -278,7 +278,15 @@ func (p *piece) end() (n int64, last bool, err error) {
 	return p.n, p.last, p.err
 }
 
-// readerPanic is the panic of a reader on a goroutine of ours. [Machine.Put] passes it on.
+// readerPanic is the panic of a reader or file system of the caller's on a goroutine of ours.
 type readerPanic struct{ value any }
 
 func (p *readerPanic) Error() string { return fmt.Sprintf("the reader panicked: %v", p.value) }
+
+// passPanic goes on, on the goroutine of the caller, with the panic that err tells of.
+func passPanic(err error) {
+	var p *readerPanic
+	if errors.As(err, &p) {
+		panic(p.value)
+	}
+}

@@ -10,7 +10,7 @@ import (
 type PullOptions struct{}
 
 // PullImage pulls a further OCI image into the machine, booting it if it is stopped. A fleet that cannot is an error that
-// matches errors.ErrUnsupported.
+// matches errors.ErrUnsupported. An image that is not there matches [ErrNotFound].
 func (m *Machine) PullImage(ctx context.Context, image string, opts *PullOptions) (*Image, error) {
 	const op = "pull image"
 	_ = opts
@@ -27,7 +27,7 @@ func (m *Machine) PullImage(ctx context.Context, image string, opts *PullOptions
 	var img *Image
 	err := m.call(ctx, op, limit.Ordinary, func(ctx context.Context, id string) (err error) {
 		img, err = b.PullImage(ctx, id, image)
-		return err
+		return nameImage(err, image)
 	})
 	return img, err
 }

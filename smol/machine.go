@@ -58,7 +58,8 @@ func (m *Machine) Info(ctx context.Context) (*Info, error) {
 // before commands do: see [Machine.WaitReady].
 func (m *Machine) Start(ctx context.Context, opts *StartOptions) error {
 	return m.change(ctx, "start", func(id string) (*Info, error) {
-		return m.fleet.backend.Start(ctx, id, opts)
+		info, err := m.fleet.backend.Start(ctx, id, opts)
+		return info, nameImage(err, m.image())
 	})
 }
 
@@ -120,6 +121,16 @@ func (m *Machine) created() time.Time {
 		return time.Time{}
 	}
 	return m.last.CreatedAt
+}
+
+// image returns the image that the fleet last said the machine has, or "".
+func (m *Machine) image() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil {
+		return ""
+	}
+	return m.last.Image
 }
 
 // change runs a call that changes the machine as a whole.

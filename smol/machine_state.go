@@ -69,45 +69,57 @@ func within(p, dir string) bool {
 
 // prepare lets a call into the machine through: it boots a machine that is stopped and waits for one that is booting.
 func (m *Machine) prepare(ctx context.Context) error {
+	_, err := m.letIn(ctx)
+	return err
+}
+
+// letIn is prepare, and returns what the fleet said about the machine.
+func (m *Machine) letIn(ctx context.Context) (*Info, error) {
 	pause := newPause(50*time.Millisecond, time.Second)
 	for {
 		info, err := m.check(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		switch info.State {
 		case StateRunning:
-			return nil
+			return info, nil
 		case StateStopped:
 			// The fleet boots it at the command too, but without what an explicit start does, such as the image's own workload.
 			started, err := m.fleet.backend.Start(ctx, info.ID, nil)
 			if err != nil {
-				return err
+				return nil, nameImage(err, info.Image)
 			}
 			m.observe(started)
 			if started.State == StateRunning {
-				return nil
+				return started, nil
 			}
 		case StateCreating, StateStarting:
 		default:
-			return m.refuse(info)
+			return info, m.refuse(info)
 		}
 		if err := pause.wait(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
 
 // requireRunning lets a call through only if the machine runs. A call that came in the middle of a stop would boot the machine again.
 func (m *Machine) requireRunning(ctx context.Context) error {
+	_, err := m.running(ctx)
+	return err
+}
+
+// running is requireRunning, and returns what the fleet said about the machine.
+func (m *Machine) running(ctx context.Context) (*Info, error) {
 	if err := m.fleet.limits.Pass(ctx, m.limitKey(m.ID())); err != nil {
-		return err
+		return nil, err
 	}
 	info, err := m.check(ctx)
 	if err != nil || info.State == StateRunning {
-		return err
+		return info, err
 	}
-	return m.refuse(info)
+	return info, m.refuse(info)
 }
 
 // refuse says why nothing is sent to a machine in that state. A state that the library does not know is let through: services

@@ -50,6 +50,7 @@ func (m *Machine) CopyFS(ctx context.Context, dir string, fsys fs.FS, opts *Copy
 	if errors.Is(err, errWrongSize) {
 		err = o.copyFS(ctx, fsys, &c, true)
 	}
+	passPanic(err)
 	return err
 }
 
@@ -98,7 +99,7 @@ func (m *Machine) CopyOut(ctx context.Context, dir string, root *os.Root, opts *
 	if err != nil {
 		return err
 	}
-	archive := &fileOp{m: m, name: o.name, path: stagePrefix(base) + "1", reads: true}
+	archive := &fileOp{m: m, name: o.name, path: stagePrefix(base) + "1", reads: true, visit: o.visit}
 	reply, err := o.exec(ctx, &guest.FileTar{Dir: o.path, Stage: archive.path})
 	if reply == nil || reply.Status == guest.FileOK {
 		defer o.drop(ctx, archive.path)

@@ -18,8 +18,15 @@ func packTree(ctx context.Context, fsys fs.FS, opts *CopyOptions) (archive io.Re
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		err := error(errGoexit)
+		defer func() {
+			if p := recover(); p != nil {
+				err = &readerPanic{p}
+			}
+			w.CloseWithError(err)
+		}()
 		p := &packer{ctx: ctx, fsys: fsys, skip: opts.SkipSpecial, now: time.Now().Truncate(time.Second)}
-		w.CloseWithError(p.pack(w))
+		err = p.pack(w)
 	}()
 	return r, func() {
 		r.CloseWithError(errPieceEnded)

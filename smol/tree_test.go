@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -343,6 +344,30 @@ func TestCopyFSFails(t *testing.T) {
 		t.Errorf("copied: %q", got)
 	}
 	m.wantNoStage()
+}
+
+// panicking is a tree that cannot be opened.
+type panicking func()
+
+func (p panicking) Open(string) (fs.File, error) {
+	p()
+	return nil, fs.ErrNotExist
+}
+
+// A file system's panic reaches the caller of CopyFS, and one that ends its goroutine does not hang it.
+func TestCopyFSOfBadTrees(t *testing.T) {
+	_, m := newFakeMachineOfFiles()
+	func() {
+		defer func() {
+			if p := recover(); p != "tree" {
+				t.Errorf("panic of %v", p)
+			}
+		}()
+		_ = m.CopyFS(t.Context(), "/t", panicking(func() { panic("tree") }), nil)
+	}()
+	if err := m.CopyFS(t.Context(), "/t", panicking(runtime.Goexit), nil); err == nil {
+		t.Error("a tree that ended its goroutine was taken for empty")
+	}
 }
 
 // shrinking has a file that has less than it says.

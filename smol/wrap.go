@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"strings"
 )
 
@@ -27,6 +28,9 @@ func wrapError(op, machine string, err error) error {
 		return &contextError{op, machine, e.err}
 	}
 	if isContextError(err) {
+		if cut, ok := err.(interface{ Interrupted() error }); ok {
+			err = cut.Interrupted() // without the names that the backend knows
+		}
 		return &contextError{op, machine, err}
 	}
 	return &Error{Op: op, Machine: machine, Code: codeOf(err), Hint: hintOf(err), Err: err}
@@ -44,7 +48,7 @@ type contextError struct {
 
 // Error returns "smol: op machine: cause".
 func (e *contextError) Error() string {
-	return strings.TrimSuffix("smol: "+e.op+" "+e.machine, " ") + ": " + plainText(e.err)
+	return "smol: " + subject(e.op, e.machine) + strings.TrimPrefix(plainText(e.err), subject(e.op, e.machine))
 }
 
 // Unwrap returns the context's error and what was added to it.
@@ -61,7 +65,25 @@ func cause(ctx context.Context) error {
 
 // isMissingMachine reports whether err says that there is no such machine, as opposed to no such file in it.
 func isMissingMachine(err error) bool {
-	return errors.Is(err, ErrNotFound) && !errors.Is(err, fs.ErrNotExist)
+	return errors.Is(err, ErrNotFound) && !errors.Is(err, fs.ErrNotExist) && !isMissingImage(err)
+}
+
+// isMissingImage reports whether err says that there is no such image. The service says so while it fails at something else.
+func isMissingImage(err error) bool {
+	var e *Error
+	var state *StateError
+	return errors.As(err, &e) && e.Code == CodeNotFound && (e.Status >= http.StatusInternalServerError || errors.As(err, &state))
+}
+
+// nameImage names the image in the hint of an error that says that there is none.
+func nameImage(err error, image string) error {
+	var e *Error
+	if image == "" || !isMissingImage(err) || !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	named.Hint = fmt.Sprintf("no registry that was asked gave the image %q: %s", image, e.Hint)
+	return &named
 }
 
 func orElse(s, other string) string {

@@ -61,5 +61,16 @@ func Interpret(e *smol.Error, meanings []Meaning) {
 	}
 }
 
+// MissingImage returns the meanings of what services and the tools in their machines say when a registry has no image of a name.
+func MissingImage(hint string) []Meaning {
+	var all []Meaning
+	for _, phrase := range []string{
+		"image not found", "manifest unknown", "manifest_unknown", "name unknown", "name_unknown", "no such tag", "repository does not exist",
+	} {
+		all = append(all, Meaning{Phrase: phrase, Code: smol.CodeNotFound, Hint: hint})
+	}
+	return all
+}
+
 // Seconds returns d in whole seconds for a wire, rounded up: a little time must not become none.
 func Seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

@@ -117,13 +117,29 @@ func (r *Request) transportError(ctx context.Context, err error) error {
 
 // contextError returns the error of ctx, which has ended, and what it cut short. Its cause is reachable too.
 func (r *Request) contextError(ctx context.Context) error {
-	what := strings.TrimSpace(r.Op + " " + r.Machine)
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
-		return fmt.Errorf("smol: %s: %w", what, cause)
+		err = cause
+	} else {
+		err = fmt.Errorf("%w: %w", err, cause)
 	}
-	return fmt.Errorf("smol: %s: %w: %w", what, err, cause)
+	return &interrupted{strings.TrimSpace(r.Op + " " + r.Machine), err}
 }
+
+// interrupted says what a context has cut short.
+type interrupted struct {
+	what string
+	err  error
+}
+
+// Error returns "smol: op machine: cause".
+func (e *interrupted) Error() string { return "smol: " + e.what + ": " + e.err.Error() }
+
+// Unwrap returns the context's error, with its cause.
+func (e *interrupted) Unwrap() error { return e.err }
+
+// Interrupted is Unwrap under a name that package smol looks for: it says itself what was cut short.
+func (e *interrupted) Interrupted() error { return e.err }
 
 // Broken says that a body that was being read broke off with err, in terms of r.
 func (r *Request) Broken(ctx context.Context, err error) error { return r.transportError(ctx, err) }

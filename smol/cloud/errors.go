@@ -3,6 +3,7 @@ package cloud
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/smol-machines/smol-go/internal/rest"
@@ -19,7 +20,7 @@ const (
 
 // meanings are tried in order; what none of them knows keeps the class of its status. A text that a service words differently costs a hint,
 // never an answer.
-var meanings = []rest.Meaning{
+var meanings = slices.Concat(rest.MissingImage(registryHint), []rest.Meaning{
 	{Status: http.StatusUnauthorized, ServerCode: "expired_key", Hint: "the key has expired; " + keysHint},
 	{Status: http.StatusUnauthorized, Hint: keysHint},
 	{Status: http.StatusPaymentRequired, Hint: creditHint},
@@ -35,7 +36,7 @@ var meanings = []rest.Meaning{
 	{Status: http.StatusTooManyRequests, Hint: "wait as long as RetryAfter says, and ask less often"},
 	{Op: "start", Phrase: "pull", Hint: registryHint},
 	{Op: "start", Phrase: "credential", Hint: "a credential that the machine is bound to is missing; store it again"},
-}
+})
 
 // explain adds to an answer of the service what it means here. Other errors, and nil, pass through.
 func explain(err error) error {

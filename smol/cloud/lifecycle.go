@@ -21,7 +21,7 @@ const (
 var errNeverStarted = errors.New("the machine was not there to be started")
 
 // Start implements [smol.Backend]. It returns when the service says that the machine runs: it waits for a boot that goes on after the answer, and when
-// the answer is lost it asks what became of the machine. A machine that fails to boot is a [*smol.StateError] with the service's reason.
+// the answer is lost it asks what became of the machine. A machine that fails to boot is a [*smol.StateError] with the service's reason, or has one in its chain.
 func (b *Backend) Start(ctx context.Context, id string, opts *smol.StartOptions) (*smol.Info, error) {
 	c, err := newCall(opStart, id)
 	if err != nil {
@@ -128,6 +128,10 @@ func startFailure(c *call, info *smol.Info) error {
 		said := smol.Error{Op: c.Op, Message: info.Reason}
 		rest.Interpret(&said, meanings)
 		e.Hint = said.Hint
+		if said.Code == smol.CodeNotFound { // the image
+			said.Machine, said.Err = c.Machine, e
+			return &said
+		}
 	case smol.StateStopped:
 		e.Hint = "its workload has ended; see Spec.Command and the logs"
 	}

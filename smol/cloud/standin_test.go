@@ -320,7 +320,7 @@ func TestFailedBoot(t *testing.T) {
 		s := newStandIn(t, nil, simcloud.Options{DetachStarts: detach})
 		for _, ephemeral := range []bool{false, true} {
 			_, err := s.Create(t.Context(), smol.Spec{Name: "web", Image: "missing", Ephemeral: ephemeral}, nil)
-			if err == nil || !strings.Contains(err.Error(), "missing") && !strings.Contains(err.Error(), "pull") {
+			if !errors.Is(err, smol.ErrNotFound) || !strings.Contains(asError(t, err).Hint, `"missing"`) {
 				t.Errorf("detached %v, ephemeral %v: %v", detach, ephemeral, err)
 			}
 			if left := s.left(t); len(left) > 0 {
