@@ -42,6 +42,7 @@ func (s *Start) Command() (argv []string, files []File, err error) {
 	}
 	args := []string{
 		strings.Join(s.Bases, " "), s.ID, seconds(s.Timeout), s.Dir, s.Stdin, strings.Join(s.Ack, " "), file, text,
+		strconv.FormatInt(s.Limit, 10), s.Note,
 	}
 	return shArgv(startScript, append(args, s.View.args()...)...), files, nil
 }
@@ -60,6 +61,13 @@ func (s *Start) check(script int) error {
 		c.fail("stdin", "%.80q; it must be an absolute path", s.Stdin)
 	}
 	c.time("timeout", s.Timeout)
+	if s.Limit < 0 || s.Limit > maxBudget {
+		c.fail("limit", "%d bytes; it must be from 0 to %d", s.Limit, maxBudget)
+	}
+	c.text("note", s.Note)
+	if len(s.Note) > MaxNote || strings.Contains(s.Note, "\n") {
+		c.fail("note", "%d bytes; it is one line of at most %d", len(s.Note), MaxNote)
+	}
 	if len(s.Ack) > maxAcks {
 		c.fail("ack", "%d ids; at most %d go with a start", len(s.Ack), maxAcks)
 	}
@@ -96,7 +104,7 @@ func scriptText(argv []string) int {
 // args are the arguments that say what to wait for and to return.
 func (v *View) args() []string {
 	return []string{
-		seconds(v.Wait), flag(v.News), flag(v.Clip),
+		seconds(v.Wait), flag(v.News), flag(v.Clip), flag(v.Hush),
 		strconv.FormatInt(v.Budget, 10), strconv.FormatInt(v.Stdout, 10), strconv.FormatInt(v.Stderr, 10),
 	}
 }
@@ -146,7 +154,7 @@ func (s *Signal) Command() ([]string, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return shArgv(signalScript, strings.Join(s.Bases, " "), s.ID, strconv.Itoa(number)), nil
+	return shArgv(signalScript, strings.Join(s.Bases, " "), s.ID, strconv.Itoa(number), flag(s.Known)), nil
 }
 
 // Command returns the argv of the exec. An error is a [*FieldError].

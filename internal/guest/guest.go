@@ -23,6 +23,8 @@ const (
 	MaxArgs = 96 << 10
 	// MaxArg is the most bytes of one argument, or of one NAME=value, that Linux takes.
 	MaxArg = 128<<10 - 1
+	// MaxNote is the most bytes of a note.
+	MaxNote = 4 << 10
 )
 
 // State is what a job is doing.
@@ -61,6 +63,11 @@ type Start struct {
 	Stdin string
 	// Timeout ends the command with everything it started. Zero: none.
 	Timeout time.Duration
+	// Limit is the most bytes of a stream: a command that writes more is killed with everything it started, as [Signaled], and what is beyond
+	// is cut off. Zero: none.
+	Limit int64
+	// Note is one line that a [List] tells. Empty: none.
+	Note string
 	// Ack names jobs whose output has been read and whose files may go. A job that runs is left alone.
 	Ack []string
 	// View says what to wait for and how much of the output to return.
@@ -83,6 +90,8 @@ type View struct {
 	// Clip returns the first two thirds of the budget and the last third when there is more than the budget. Without it the first Budget
 	// bytes from the offset are returned, and the rest is for the next poll.
 	Clip bool
+	// Hush returns no output as long as the job runs, for a wait that goes on with another poll.
+	Hush bool
 }
 
 // Poll asks after a job.
@@ -99,6 +108,9 @@ type Signal struct {
 	Bases []string
 	// Signal is a name without "SIG".
 	Signal string
+	// Known leaves the id of a job that is not there alone, with [ErrNoJob], and refuses with [ErrEnded] a signal for one that has ended, except
+	// KILL, which is for what the job has left running.
+	Known bool
 }
 
 // Setup makes the base and stores env and directory for every later command, replacing what was stored. With a nil Env and
@@ -155,4 +167,12 @@ var (
 	ErrShort = errors.New("the reply of the machine is cut short")
 	// ErrNotText: an argument is not UTF-8 or holds a NUL byte, which no wire carries. The error names it.
 	ErrNotText = errors.New("not UTF-8 text without NUL")
+	// ErrEnded: the job has ended, and cannot be sent a signal.
+	ErrEnded = errors.New("the job has ended")
+	// ErrBusy: the job runs, and cannot be removed.
+	ErrBusy = errors.New("the job runs")
+	// ErrPattern: the machine's grep does not understand the pattern.
+	ErrPattern = errors.New("not a regular expression that the machine's grep understands")
+	// ErrNoTool: the machine has no grep.
+	ErrNoTool = errors.New("the machine has no grep")
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Parse reads back the request from which Command built argv, for guests that answer in Go: a *[Start], *[Poll], *[Signal] or
-// *[Setup]. It reports false for every other argv. What a start has in files is read by [Start.Resolve].
+// Parse reads back the request from which Command built argv, for guests that answer in Go: a *[Start], *[Poll], *[Signal],
+// *[Setup], *[List], *[Grep], *[Remove] or *[Prune]. It reports false for every other argv. What a start has in files is read by [Start.Resolve].
 func Parse(argv []string) (request any, ok bool) {
 	if len(argv) < firstArg || path.Base(argv[0]) != "sh" || argv[1] != "-c" || argv[nameArg] != Name {
 		return nil, false
@@ -21,9 +21,17 @@ func Parse(argv []string) (request any, ok bool) {
 	case pollScript:
 		request = &Poll{Bases: p.words(), ID: p.next(), View: p.view()}
 	case signalScript:
-		request = &Signal{Bases: p.words(), ID: p.next(), Signal: p.signal()}
+		request = &Signal{Bases: p.words(), ID: p.next(), Signal: p.signal(), Known: p.flag()}
 	case setupScript:
 		request = p.setup()
+	case listScript:
+		request = &List{Bases: p.words()}
+	case grepScript:
+		request = p.grep()
+	case removeScript:
+		request = &Remove{Bases: p.words(), ID: p.next()}
+	case pruneScript:
+		request = &Prune{Bases: p.words(), Keep: int(p.int()), Age: time.Duration(p.int()) * time.Second}
 	default:
 		return nil, false
 	}
@@ -81,6 +89,7 @@ func (p *parser) start() *Start {
 	s := &Start{Bases: p.words(), ID: p.next(), Timeout: p.seconds(), Dir: p.next(), Stdin: p.next(), Ack: p.words()}
 	s.args = p.next()
 	f, ok := parseFragment(p.next())
+	s.Limit, s.Note = p.int(), p.next()
 	s.View = p.view()
 	s.Argv, s.Env = f.argv, f.env
 	if p.bad || !ok || len(s.Bases) == 0 || (len(s.Argv) == 0) != (s.args != "") {
@@ -115,7 +124,7 @@ func (p *parser) setup() *Setup {
 
 func (p *parser) view() View {
 	return View{
-		Wait: p.seconds(), News: p.next() == "1", Clip: p.next() == "1",
+		Wait: p.seconds(), News: p.flag(), Clip: p.flag(), Hush: p.flag(),
 		Budget: p.int(), Stdout: p.int(), Stderr: p.int(),
 	}
 }
@@ -129,6 +138,8 @@ func (p *parser) next() string {
 	p.rest = p.rest[1:]
 	return s
 }
+
+func (p *parser) flag() bool { return p.next() == "1" }
 
 func (p *parser) words() []string {
 	if s := p.next(); s != "" {

@@ -17,10 +17,12 @@ import (
 const replyFields = 8
 
 // faults are the words after "smol1 error".
-var faults = map[string]error{"nojob": ErrNoJob, "nobase": ErrNoBase}
+var faults = map[string]error{
+	"nojob": ErrNoJob, "nobase": ErrNoBase, "ended": ErrEnded, "busy": ErrBusy, "pattern": ErrPattern, "notool": ErrNoTool,
+}
 
 // ParseReply reads what the runner wrote to the standard output of an exec whose request had that view; a [Signal] and a [Setup] have
-// the zero view. It returns [ErrNoShell] if that is not the runner's reply, [ErrNoJob], [ErrNoBase] or [ErrShort].
+// the zero view. It returns [ErrNoShell] if that is not the runner's reply, [ErrShort], or what the runner refuses with, such as [ErrNoJob].
 func ParseReply(stdout []byte, v View) (*Reply, error) {
 	line, body, ok := bytes.Cut(stdout, []byte("\n"))
 	words := strings.Split(string(line), " ")
@@ -81,12 +83,13 @@ func parseTime(s string) (time.Duration, error) {
 
 // frame cuts the body into the two parts.
 func (r *Reply) frame(body []byte, v *View) error {
+	shown := v.Of(r.State)
 	for _, s := range []struct {
 		part   *Part
 		offset int64
 		size   int64
 	}{{&r.Stdout, v.Stdout, r.StdoutSize}, {&r.Stderr, v.Stderr, r.StderrSize}} {
-		n, head, dropped := v.cut(s.offset, s.size)
+		n, head, dropped := shown.cut(s.offset, s.size)
 		*s.part = Part{Offset: s.offset, Head: int(head), Dropped: dropped}
 		if n > int64(len(body)) {
 			return ErrShort
@@ -94,6 +97,14 @@ func (r *Reply) frame(body []byte, v *View) error {
 		s.part.Data, body = body[:n:n], body[n:]
 	}
 	return nil
+}
+
+// Of returns what the view shows of a job in that state.
+func (v View) Of(s State) View {
+	if v.Hush && s == Running {
+		v.Budget, v.Clip = 0, false
+	}
+	return v
 }
 
 // cut says how many bytes of a stream of that size are returned from the offset on, and how many are left out after how many.
@@ -112,8 +123,9 @@ func (v *View) cut(offset, size int64) (n, head, dropped int64) {
 
 // Cut sets the sizes and parts of r from the whole streams as the view asks, for guests that answer in Go.
 func (r *Reply) Cut(stdout, stderr []byte, v View) {
-	r.StdoutSize, r.Stdout = int64(len(stdout)), v.part(v.Stdout, stdout)
-	r.StderrSize, r.Stderr = int64(len(stderr)), v.part(v.Stderr, stderr)
+	shown := v.Of(r.State)
+	r.StdoutSize, r.Stdout = int64(len(stdout)), shown.part(v.Stdout, stdout)
+	r.StderrSize, r.Stderr = int64(len(stderr)), shown.part(v.Stderr, stderr)
 }
 
 func (v *View) part(offset int64, whole []byte) Part {
@@ -130,17 +142,21 @@ func (v *View) part(offset int64, whole []byte) Part {
 
 // Encode returns the reply as the runner writes it, for guests that answer in Go. Times are cut to hundredths of a second.
 func (r *Reply) Encode() []byte {
-	code := "-"
-	if r.State == Exited || r.State == TimedOut || r.State == Signaled {
-		code = strconv.Itoa(r.Code)
-	}
-	out := fmt.Appendf(nil, "%s %s %s %d %d %s %s %s\n", Name, r.State, code, r.StdoutSize, r.StderrSize,
+	out := fmt.Appendf(nil, "%s %s %s %d %d %s %s %s\n", Name, r.State, codeWord(r.State, r.Code), r.StdoutSize, r.StderrSize,
 		seconds(r.Started.Truncate(tick)), seconds(r.Ended.Truncate(tick)), r.Base)
 	return append(append(out, r.Stdout.Data...), r.Stderr.Data...)
 }
 
-// EncodeError returns what the runner writes for [ErrNoJob] or [ErrNoBase], or for an error that wraps one of them, for guests that
-// answer in Go; nil for any other error.
+// codeWord is an exit code, or "-" in a state that has none.
+func codeWord(s State, code int) string {
+	if s == Exited || s == TimedOut || s == Signaled {
+		return strconv.Itoa(code)
+	}
+	return "-"
+}
+
+// EncodeError returns what the runner writes for what it refuses with, such as [ErrNoJob], or for an error that wraps one of them, for
+// guests that answer in Go; nil for any other error.
 func EncodeError(err error) []byte {
 	for word, fault := range faults {
 		if errors.Is(err, fault) {

@@ -228,7 +228,7 @@ func TestParseRefuses(t *testing.T) {
 		changed(start, 0, "bash"), changed(start, 1, "-e"), changed(start, 2, start[2]+"\n"), changed(start, 3, "sh"),
 		changed(start, 4, ""), changed(start, 6, "x"), changed(start, 6, "-1.00"), changed(start, 11, "set -- true"),
 		changed(start, 11, "set -- $HOME\n"), changed(start, 11, "rm -rf /\n"), changed(start, 11, "export A-B='x'\nset -- 'x'\n"), changed(start, 11, ""),
-		changed(poll, 6, "1.5"), changed(poll, 9, "x"), changed(poll, 9, ""),
+		changed(poll, 6, "1.5"), changed(poll, 10, "x"), changed(poll, 10, ""),
 	} {
 		if r, ok := guest.Parse(argv); ok {
 			t.Errorf("%+v", r)
@@ -276,7 +276,7 @@ func TestScriptSizes(t *testing.T) {
 	for _, row := range []struct {
 		argv  []string
 		limit int
-	}{{start, 6 << 10}, {poll, 3 << 10}, {signal, 4 << 10}, {setup, 3500}} {
+	}{{start, 7300}, {poll, 3200}, {signal, 4 << 10}, {setup, 3500}} {
 		if n := len(strings.Join(row.argv, " ")); n > row.limit {
 			t.Errorf("%d bytes, at most %d: %.40q", n, row.limit, row.argv[2])
 		} else {

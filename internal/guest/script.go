@@ -21,16 +21,30 @@ var (
 	signalSource string
 	//go:embed sh/setup.sh
 	setupSource string
+	//go:embed sh/drop.sh
+	dropSource string
+	//go:embed sh/list.sh
+	listSource string
+	//go:embed sh/grep.sh
+	grepSource string
+	//go:embed sh/remove.sh
+	removeSource string
+	//go:embed sh/prune.sh
+	pruneSource string
 )
 
 // The scripts of the runner, one an operation. They travel with every exec, so they go without their comments. Start hands what the
 // keeper needs on as text.
 var (
-	startScript = "_jlib=" + quote(strip(libSource)) + "\n_jk=$_jlib" + quote(strip(keeperSource)) + "\neval \"$_jlib\"\n" +
+	startScript = "_jlib=" + quote(strip(libSource)) + "\n_jk=$_jlib" + quote(strip(dropSource)+strip(keeperSource)) + "\neval \"$_jlib\"\n" +
 		strip(outerSource) + strip(startSource)
 	pollScript   = strip(libSource) + strip(outerSource) + strip(pollSource)
 	signalScript = strip(libSource) + strip(outerSource) + strip(signalSource)
 	setupScript  = strip(libSource) + strip(outerSource) + strip(setupSource)
+	listScript   = strip(libSource) + strip(outerSource) + strip(listSource)
+	grepScript   = strip(libSource) + strip(outerSource) + strip(grepSource)
+	removeScript = strip(libSource) + strip(outerSource) + strip(dropSource) + strip(removeSource)
+	pruneScript  = strip(libSource) + strip(outerSource) + strip(dropSource) + strip(pruneSource)
 )
 
 // strip takes comment lines, empty lines and indentation out of a source. No string in the sources goes over several lines.

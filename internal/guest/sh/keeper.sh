@@ -44,51 +44,54 @@ job() {
   fi
   exec >/dev/null
   [ $PPID != $_jsub ] || kill -9 $_jsub
+  set -- $_jbase/*.exit
+  [ $# -le 50 ] || (prune 'job-*' 50 3600; prune '[!j]*' 50 3600) 9>&- &
   (inner)
   _jrc=$? _jst=exited
   [ ! -e $_jf.sig ] || while read -r _jx; do
     [ $_jrc != $((128+_jx)) ] || _jst=signaled
   done <$_jf.sig
-  if [ $_jst$_jrc = exited137 ] && [ -e $_jf.late ]; then
-    sweep
-    _jst=timed_out _jrc=124
+  if [ $_jst$_jrc = exited137 ]; then
+    if [ -e $_jf.full ]; then
+      sweep
+      _jst=signaled
+    elif [ -e $_jf.late ]; then
+      sweep
+      _jst=timed_out _jrc=124
+    fi
   fi
+  [ $_jlim = 0 ] || chop
   now
   echo "$_jst $_jrc $_jt0 $_jup" >&9
   holds $_jsleep && kill $_jsleep
   [ ! -s $_jf.timer ] || { read -r _jp <$_jf.timer && holds $_jp && kill $_jp; }
   clean
 }
-# clean removes the files of jobs whose output was read and, when there are many, the oldest of those that ended an hour ago.
+# clean removes the files of jobs whose output was read.
 clean() {
-  _jrm= _jk=0
+  _jrm=
   [ ! -e $_jf.script ] || _jrm=$_jf.script
   for _jx in $_jacks; do
     case $_jx in *[/.]*) continue; esac
     for _jn in $_jbases; do drop $_jn/$_jx 0; done
   done
-  # Now and then, since it takes a while.
-  set -- $_jbase/*.exit
-  [ $(($$%16)) != 0 ] || [ $# -le 64 ] || for _jx in $(ls -t $_jbase); do
-    case $_jx in *.exit) [ $((_jk+=1)) -le 50 ] || [ $_jk -gt 250 ] || drop $_jbase/${_jx%.exit} 3600; esac
-  done
   [ ! "$_jrm" ] || rm -f $_jrm
 }
-# drop JOB AGE, in seconds since the end. One without a keeper may be just starting.
-drop() {
-  _jf=$1
-  [ -e $_jf.job ] || return
-  if ! ended; then
-    look
-    holds $_jkp && return
-    [ "$_jkp" ] || set -- $1 10
-    _jb=${_ja:-0}
-  fi
-  _jn=$((${_jup%.*}-${_jb%.*}))
-  [ $_jn -ge $2 ] || [ $_jn -lt 0 ] || return
-  _jrm="$_jrm $_jf.*"
+# within: no stream is longer than it may be. The look costs a program, so it is taken at what has changed.
+within() {
+  [ $_jlim != 0 ] || return 0
+  [ ! -e $_jf.mark ] || [ $_jf.out -nt $_jf.mark ] || [ $_jf.err -nt $_jf.mark ] || return 0
+  true >$_jf.mark
+  sizes
+  [ $_jon -le $_jlim ] && [ $_jen -le $_jlim ]
 }
-if [ $_jdl = 0.00 ]; then
+# chop cuts off what was written before the look at the sizes.
+chop() {
+  sizes
+  [ $_jon -le $_jlim ] || dd bs=1 seek=$_jlim count=0 of=$_jf.out
+  [ $_jen -le $_jlim ] || dd bs=1 seek=$_jlim count=0 of=$_jf.err
+}
+if [ $_jdl$_jlim = 0.000 ]; then
   job
   exit
 fi
@@ -103,19 +106,23 @@ job | {
   _jto=$((_jto+_jcs))
   until over; do
     now
-    if [ $_jcs -lt $_jto ]; then
-      dot $((_jto-_jcs))
+    _jn=$((_jto-_jcs))
+    [ $_jdl != 0.00 ] || _jn=100
+    if [ $_jn -le 0 ]; then true >$_jf.late
+    elif [ -e $_jf.full ] || ! within; then true >$_jf.full
+    else
+      [ $_jlim = 0 ] || [ $_jn -le 100 ] || _jn=100
+      dot $_jn
       sleep $_jdot &
       echo $! >$_jf.timer
       # Whoever writes the end looks for this file afterwards.
       over && kill $!
       wait $! || over || nap 0.2
-    else
-      true >$_jf.late
-      look
-      holds $_jkp || { sweep; break; }
-      kill -9 -$_jpid || kill -9 $_jpid
-      nap 0.1
+      continue
     fi
+    look
+    holds $_jkp || { sweep; break; }
+    kill -9 -$_jpid || kill -9 $_jpid
+    nap 0.1
   done
 }

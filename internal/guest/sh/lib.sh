@@ -4,7 +4,9 @@
 #           pid of the command, which is also its process group where there is a setsid
 #   exit    state, code, start, end; reserved as blanks while there is room on the disk, and overwritten in place
 #   out err what the command wrote
-#   sig     numbers of the signals sent by request; late: the deadline has passed; timer: pid of the second sleep towards the deadline
+#   sig     numbers of the signals sent by request; late: the deadline has passed; full: a stream is longer than it may be
+#   timer   pid of the sleep before the next look at deadline and sizes; mark: as old as the last look at the sizes
+#   note    a line of the caller's
 
 # cs TIME sets _jcs to a time in hundredths of a second. The 1 keeps 08 from being octal.
 cs() { _jcs=$((${1%.*}*100+1${1#*.}-100)); }
@@ -19,6 +21,12 @@ self() { for _jp in /proc/self/task/*; do _jp=${_jp##*/}; done; }
 look() { { read -r _ja; read -r _jkp; read -r _jpid; } <$_jf.job; }
 # holds PID: the process belongs to the keeper of the job, which holds its end open. A pid alone may be another process by now.
 holds() { [ /proc/$1/fd/9 -ef $_jf.exit ]; }
+sizes() {
+  _jon=0 _jen=0
+  [ -s $_jf.out ] || [ -s $_jf.err ] || return
+  set -- $(ls -ln $_jf.err $_jf.out)
+  _jen=${5:-0} _jon=${14:-0}
+}
 # A line that is just being overwritten begins with no state.
 ended() { read -r _jst _jrc _ja _jb _j_ <$_jf.exit && case $_jst in exited|timed_out|signaled) ;; *) false; esac; }
 # marked SIGNAL sends it to all that carry the mark of the job in their environment, and fails if there is none. No grep finds the end of a

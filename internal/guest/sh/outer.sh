@@ -45,12 +45,8 @@ state() {
   fi
   _jrc=- _jb=$_jup
 }
-sizes() {
-  _jon=0 _jen=0
-  [ -s $_jf.out ] || [ -s $_jf.err ] || return
-  set -- $(ls -ln $_jf.err $_jf.out)
-  _jen=${5:-0} _jon=${14:-0}
-}
+# gone answers for a job whose files were deleted under it.
+gone() { now; echo "smol1 lost - 0 0 0.00 $_jup $_jbase"; exit; }
 news() { sizes; [ $_jon -gt $_joo ] || [ $_jen -gt $_jeo ]; }
 # await waits _jwait hundredths from _jfrom on for the end, or for news.
 await() {
@@ -66,6 +62,7 @@ reply() {
   # After the state: what has ended has its final size.
   sizes
   echo "smol1 $_jst $_jrc $_jon $_jen $_ja $_jb $_jbase"
+  [ $_jst$_jhush != running1 ] || exit
   # One program for two whole streams, unless somebody may still write to the first.
   look
   [ $_jst$((_joo+_jeo>0||_jon<1||_jen<1||_jon>_jbud||_jen>_jbud)) = exited0 ] && ! kill -0 -$_jpid &&
@@ -92,5 +89,5 @@ part() {
   fi
   [ $_jn -le 0 ] || from $1 $2 $_jn
 }
-# view WAIT NEWS CLIP BUDGET OUT-OFFSET ERR-OFFSET
-view() { cs $1; _jwait=$_jcs _jnews=$2 _jclip=$3 _jbud=$4 _joo=$5 _jeo=$6; }
+# view WAIT NEWS CLIP HUSH BUDGET OUT-OFFSET ERR-OFFSET
+view() { cs $1; _jwait=$_jcs _jnews=$2 _jclip=$3 _jhush=$4 _jbud=$5 _joo=$6 _jeo=$7; }

@@ -1,6 +1,6 @@
 # poll BASES ID VIEW...
 shift 2
 view "$@"
-seek || fail nojob
+seek || { marked 0 && gone; fail nojob; }
 await
 reply

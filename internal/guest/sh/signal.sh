@@ -1,8 +1,16 @@
 # send SIGNAL. Without setsid there is no group, and just after the start none yet.
 send() { [ "$_jpid" ] && kill -$1 -$_jpid || marked $1 || kill -$1 $_jpid; }
-# signal BASES ID NUMBER
+# signal BASES ID NUMBER KNOWN
 _jn=$3
-view 0.00 0 0 0 0 0
+view 0.00 0 0 0 0 0 0
+if [ $4 = 1 ]; then
+  seek || {
+    marked $_jn || fail nojob
+    [ $_jn != 9 ] || sweep
+    gone
+  }
+  [ $_jn = 9 ] || ! ended || fail ended
+fi
 if ! seek && take; then
   # Nobody can start this id any more.
   echo "signaled $((128+_jn)) $_jup $_jup" 1<>$_jf.exit

@@ -52,6 +52,7 @@ type job struct {
 
 	mu   sync.Mutex
 	late bool          // its deadline has passed
+	full bool          // a stream is longer than it may be
 	told []int         // the signals it was sent
 	news chan struct{} // closed and replaced when there is output
 	done chan struct{} // closed when the end is written down, or never will be
@@ -77,13 +78,18 @@ func (i *instance) begin(exec *Call, s *guest.Start, base string) (err error) {
 			closeAll(files)
 		}
 	}()
+	if s.Note != "" {
+		if err := i.tree.WriteFile(j.key+".note", []byte(s.Note), 0o600); err != nil {
+			return err
+		}
+	}
 	var streams [2]io.Writer
 	for n, name := range []string{".out", ".err"} {
 		f, err := i.tree.OpenFile(j.key+name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return err
 		}
-		files, streams[n] = append(files, f), &noisy{j, f}
+		files, streams[n] = append(files, f), &noisy{j: j, w: f, left: s.Limit, limited: s.Limit > 0}
 	}
 	c, broken := i.jobCall(exec, s, base)
 	var merged bool
@@ -100,6 +106,9 @@ func (i *instance) begin(exec *Call, s *guest.Start, base string) (err error) {
 		return err
 	}
 	i.jobs.add(j)
+	if _, err := i.prune(&guest.Prune{Bases: []string{base}, Keep: pruneKeep, Age: pruneAge}); err != nil {
+		return err
+	}
 	i.keepers.Add(1)
 	go i.keep(j, began, s.Timeout, files)
 	return nil
@@ -188,7 +197,7 @@ func (j *job) verdict(code int) (guest.State, int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
-	case slices.Contains(j.told, code-128):
+	case slices.Contains(j.told, code-128), j.full && code == 128+sigKill:
 		return guest.Signaled, code
 	case j.late && code == 128+sigKill:
 		return guest.TimedOut, timedOut
@@ -217,12 +226,27 @@ func (j *job) next() <-chan struct{} {
 
 // noisy is a stream of a job that tells when something was written.
 type noisy struct {
-	j *job
-	w io.Writer
+	j       *job
+	w       io.Writer
+	limited bool
+	left    int64 // of what may be written
 }
 
+// Write implements io.Writer. One call at a time is made for each stream.
 func (n *noisy) Write(b []byte) (int, error) {
+	whole := b
+	if n.limited {
+		b = b[:min(int64(len(b)), n.left)]
+		n.left -= int64(len(b))
+	}
 	c, err := n.w.Write(b)
+	if err == nil && len(b) < len(whole) {
+		n.j.mu.Lock()
+		n.j.full = true
+		n.j.mu.Unlock()
+		_ = n.j.proc.Signal(sigKill) // it may have ended
+		return c, os.ErrClosed
+	}
 	n.j.mu.Lock()
 	defer n.j.mu.Unlock()
 	close(n.j.news)

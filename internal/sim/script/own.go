@@ -25,6 +25,14 @@ func (i *instance) own(c *Call) func(context.Context) int {
 	if !ok {
 		return nil
 	}
+	if l, ok := request.(*guest.List); ok {
+		return func(context.Context) int {
+			if _, err := c.Stdout.Write(guest.EncodeList(i.list(l.Bases))); err != nil {
+				return 1
+			}
+			return 0
+		}
+	}
 	return func(ctx context.Context) int {
 		reply, err := i.runner(ctx, c, request)
 		if err == nil {

@@ -33,13 +33,24 @@ func (i *instance) runner(ctx context.Context, c *Call, request any) (*guest.Rep
 		base, err := i.seek(r.Bases, r.ID)
 		i.jobs.taking.Unlock()
 		if err != nil {
-			return nil, err
+			return i.orphan(r.ID, 0)
 		}
 		return i.view(ctx, base, r.ID, &r.View)
 	case *guest.Signal:
 		return i.signal(ctx, r)
 	case *guest.Setup:
 		return i.setup(r)
+	}
+	// A job that is just coming to be would look lost.
+	i.jobs.taking.Lock()
+	defer i.jobs.taking.Unlock()
+	switch r := request.(type) {
+	case *guest.Grep:
+		return i.grep(r)
+	case *guest.Remove:
+		return i.removeJob(r)
+	case *guest.Prune:
+		return i.prune(r)
 	}
 	return nil, fmt.Errorf("smol1: unknown request %T", request)
 }
@@ -154,6 +165,15 @@ func (i *instance) erase(base, id string) {
 // signal sends a signal, or takes the id so that nobody can start it any more.
 func (i *instance) signal(ctx context.Context, s *guest.Signal) (*guest.Reply, error) {
 	number := signalNumbers[s.Signal]
+	if s.Known {
+		base, err := i.seek(s.Bases, s.ID)
+		if err != nil {
+			return i.orphan(s.ID, number)
+		}
+		if j := i.jobs.get(path.Join(base, s.ID)); (j == nil || !j.running()) && number != sigKill && i.record(path.Join(base, s.ID)).State != guest.Running {
+			return nil, guest.ErrEnded
+		}
+	}
 	base, err := i.takeAsKilled(s, 128+number)
 	if err != nil {
 		return nil, err

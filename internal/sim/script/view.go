@@ -19,17 +19,10 @@ func (i *instance) view(ctx context.Context, base, id string, v *guest.View) (*g
 	if j != nil {
 		i.await(ctx, j, v)
 	}
-	r := i.record(key)
-	if r.State == guest.Running && (j == nil || !j.running()) {
-		r = i.record(key) // it may have ended between the two looks
-		if r.State == guest.Running {
-			r.State = guest.Lost
-		}
-	}
-	if r.State == guest.Running || r.State == guest.Lost {
-		r.Ended = i.uptime()
-	}
+	r := i.state(key)
 	reply := &guest.Reply{State: r.State, Code: r.Code, Started: r.Started, Ended: r.Ended, Base: base}
+	shown := v.Of(r.State)
+	v = &shown
 	var err error
 	if reply.StdoutSize, reply.Stdout, err = i.part(key+".out", v.Stdout, v); err != nil {
 		return nil, err

@@ -1,0 +1,30 @@
+# drop JOB AGE, in seconds since the end, puts the files of the job on the list of what is to be removed. It returns 2 if the job ended later,
+# and 1 if it runs, or is just being started.
+drop() {
+  _jf=$1
+  [ -e $_jf.job ] || return 1
+  if ! ended; then
+    look
+    ! holds $_jkp || return 1
+    [ "$_jkp" ] || set -- $1 10
+    _jb=${_ja:-0}
+  fi
+  _jn=$((${_jup%.*}-${_jb%.*}))
+  [ $_jn -ge $2 ] || [ $_jn -lt 0 ] || return 2
+  # The lock goes first, or a poll would see a job that is lost.
+  _jrm="$_jrm $_jf.job $_jf.*" _jgone=$((_jgone+1))
+}
+# prune PATTERN KEEP AGE removes jobs that ended so long ago, beyond the newest, from the base.
+prune() {
+  _jrm= _jk=-$2
+  for _jx in $_jbase/$1.exit; do _jk=$((_jk+1)); done
+  [ $_jk -gt 0 ] || return
+  for _jx in $(ls -tr $_jbase); do
+    case $_jx in $1.exit)
+      drop $_jbase/${_jx%.exit} $3
+      [ $? != 2 ] && [ $((_jk-=1)) -gt 0 ] || break
+    esac
+  done
+  [ ! "$_jrm" ] || rm -f $_jrm
+}
+_jgone=0

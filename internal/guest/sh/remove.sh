@@ -1,0 +1,7 @@
+# remove BASES ID
+seek || fail nojob
+now
+_jrm=
+drop $_jf 0 || fail busy
+rm -f $_jrm
+echo "smol1 ready - 0 0 $_jup $_jup $_jbase"
