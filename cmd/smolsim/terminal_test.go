@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -38,8 +39,8 @@ func terminal(t *testing.T) (outside, inside *os.File) {
 	return outside, inside
 }
 
-// TestRunAtATerminal types Ctrl-C, which a terminal sends to the program and to its command, and then sends a signal to the program alone, which
-// the command gets after what it was sent before.
+// TestRunAtATerminal types Ctrl-C, which a terminal sends to the program and to its command. The program stands still until the command has seen
+// it, so that a second one would not be taken for the first, and then gets a signal that is for it alone, which the command gets last.
 func TestRunAtATerminal(t *testing.T) {
 	simtest.Sandbox(t)
 	dir, env := tmp(t)
@@ -59,9 +60,11 @@ func TestRunAtATerminal(t *testing.T) {
 		var err error
 		switch line {
 		case "ready":
-			_, err = outside.WriteString("\x03")
+			if err = cmd.Process.Signal(syscall.SIGSTOP); err == nil {
+				_, err = outside.WriteString("\x03")
+			}
 		case "interrupted":
-			err = cmd.Process.Signal(syscall.SIGTERM)
+			err = errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Process.Signal(syscall.SIGCONT))
 		}
 		if err != nil {
 			t.Fatal(err)
