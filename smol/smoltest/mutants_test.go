@@ -32,6 +32,9 @@ func TestMutants(t *testing.T) {
 			t.Parallel()
 			o := suiteOf(t, m.Wrap)
 			o.Timeout = 5 * time.Second
+			if o.Only = m.Row(); o.Only == "" {
+				t.Error("no row is named that finds it") // and all are tried
+			}
 			for f := range smoltest.CheckBackend(t.Context(), o) {
 				t.Logf("caught by %v", f)
 				return

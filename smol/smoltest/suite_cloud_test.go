@@ -14,7 +14,6 @@ func TestCloudBackend(t *testing.T) {
 		o    smoltest.CloudOptions
 	}{
 		{"sandbox", smoltest.CloudOptions{}},
-		{"script", smoltest.CloudOptions{Guest: script}},
 		{"script, old", smoltest.CloudOptions{
 			Guest: script, Errors: smoltest.ErrorsCodeError, DetachStarts: true, StartedConflict: true,
 			Old: smoltest.OldCloud{NoUser: true, NoLabelFilter: true, NoReady: true, NoFinalUsage: true, ForkOnly: true, Running: true, Wrapped: true},
