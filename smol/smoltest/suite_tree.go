@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing/fstest"
 
 	"github.com/smol-machines/smol-go/smol"
@@ -32,11 +33,13 @@ func testTree(r *rowTest) {
 			r.Errorf("%s: %+v, %v, want mode %v", name, info, err, f.Mode)
 		}
 	}
-	root, err := os.OpenRoot(r.TempDir())
+	dir := r.TempDir()
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		r.Fatalf("directory: %v", err)
 	}
 	defer root.Close()
+	r.Cleanup(func() { openUp(dir) })
 	if err := m.CopyOut(r.ctx, "/workspace/tree", root, nil); err != nil {
 		r.Fatalf("copy out: %v", err)
 	}
@@ -48,6 +51,16 @@ func testTree(r *rowTest) {
 		r.same(name, got, f.Data)
 	}
 	r.wantNoFile("copy out of what is not there", m.CopyOut(r.ctx, "/workspace/none", root, nil))
+}
+
+// openUp lets the directories below dir, some of which are read-only, be removed by an ordinary user.
+func openUp(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = os.Chmod(path, 0o700)
+		}
+		return err
+	})
 }
 
 // brokenFS fails at one of its files.

@@ -3,10 +3,8 @@
 package sandbox_test
 
 import (
-	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
+	"github.com/smol-machines/smol-go/internal/simtest"
 )
 
 func TestUsers(t *testing.T) {
@@ -123,27 +122,4 @@ func TestIdentity(t *testing.T) {
 }
 
 // Everything above again as an ordinary user, when this is root.
-func TestAsUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("this is an ordinary user already")
-	}
-	sandboxGuest(t)
-	dir, err := os.MkdirTemp("/tmp", "smol-user-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	const user = 65534
-	if err := os.Chown(dir, user, user); err != nil {
-		t.Fatal(err)
-	}
-	// The magic link needs no way to the binary, which lies in a directory of root's.
-	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=.", "-test.skip=AsUser", "-test.timeout=5m")
-	c.Dir = dir
-	c.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
-	out, err := c.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("PASS")) {
-		t.Errorf("as an ordinary user: %v\n%s", err, out)
-	}
-}
+func TestAsUser(t *testing.T) { simtest.AsUser(t, ".", "AsUser") }
