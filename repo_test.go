@@ -231,7 +231,7 @@ func TestCalls(t *testing.T) {
 		reason  string
 	}{
 		{"os.Exit", func(s *source) bool {
-			return s.test || s.file.Name.Name == "main" || under(s.pkg, "internal/sim/sandbox")
+			return s.test || s.file.Name.Name == "main" || under(s.pkg, "examples") || under(s.pkg, "internal/sim/sandbox")
 		}, "only a program ends the process"},
 		{"time.Sleep", func(s *source) bool {
 			return !s.test || under(s.pkg, "bench") || slices.Contains(s.imports(), "testing/synctest")
