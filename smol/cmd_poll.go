@@ -100,6 +100,11 @@ func (r *run) leave() {
 
 // view asks for the output that is still wanted.
 func (r *run) view(wait time.Duration) guest.View {
+	if r.watch != nil {
+		v := r.watch.view(wait)
+		r.hushed = v.Hush
+		return v
+	}
 	v := guest.View{
 		Stdout: r.out.next, Stderr: r.err.next, Wait: wait, News: !r.quiet && (r.out.streams() || r.err.streams()), Budget: budget,
 	}
@@ -121,7 +126,7 @@ func (r *run) poll(more bool) (*guest.Reply, error) {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		if r.ctx.Err() != nil || !bearable(err) || !asleep(err) && time.Since(since) > patience {
+		if r.ctx.Err() != nil || !bearable(err) || (!asleep(err) || r.watch != nil) && time.Since(since) > patience {
 			return nil, r.explain(err)
 		}
 		if err := pause.wait(r.ctx); err != nil {
@@ -141,6 +146,8 @@ func (r *run) pollOnce(more bool) (*guest.Reply, error) {
 	switch {
 	case more:
 		wait = 0
+	case r.watch != nil && r.watch.left() == 0:
+		class, wait = limit.Short, 0
 	case r.m.crowded():
 		// Whoever holds a place to wait keeps others from starting. Asking often costs less.
 		if err := r.idle.wait(r.ctx); err != nil {

@@ -37,6 +37,9 @@ type run struct {
 	begun, done chan struct{}
 	idle        *pause    // between polls while others need the places
 	polled      time.Time // when news was asked for last
+	watch       *watch    // of a job: what a poll of it asks for
+	hushed      bool      // the last request wanted no output of a job that runs
+	kept        bool      // the files stay when the end is known
 
 	mu     sync.Mutex
 	sent   bool // the request to start may have left
@@ -108,6 +111,11 @@ func (r *run) execute() error {
 		return err
 	}
 	close(r.begun)
+	return r.attend(reply)
+}
+
+// attend delivers the output of a command that has been started until it has ended.
+func (r *run) attend(reply *guest.Reply) (err error) {
 	for {
 		if err := r.deliver(reply); err != nil {
 			return err

@@ -35,12 +35,11 @@ var codeHints = map[int]string{
 
 // finish turns the last reply into what Wait returns.
 func (r *run) finish(reply *guest.Reply) error {
-	r.m.guest.ack(r.start.ID)
+	if !r.kept {
+		r.m.guest.ack(r.start.ID)
+	}
 	if reply.State == guest.Lost {
-		return &Error{
-			Code: CodeUnavailable, Message: "the command is lost: it was gone before its end could be written down",
-			Hint: "the machine was restarted, or what keeps the command was killed in it",
-		}
+		return lostCommand()
 	}
 	state := &CmdState{ExitCode: reply.Code, Duration: reply.Ended - reply.Started}
 	switch reply.State {
@@ -50,6 +49,14 @@ func (r *run) finish(reply *guest.Reply) error {
 		state.Signal = signalNamed(reply.Code - 128)
 	}
 	return r.conclude(state)
+}
+
+// lostCommand says that nobody knows how a command ended.
+func lostCommand() error {
+	return &Error{
+		Code: CodeUnavailable, Message: "the command is lost: it was gone before its end could be written down",
+		Hint: "the machine was restarted, or the command's files or what keeps it were removed in it",
+	}
 }
 
 // conclude sets the state and returns the error that it means.
