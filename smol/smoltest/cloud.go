@@ -49,6 +49,9 @@ func startCloud(o *CloudOptions, g sim.Guest) (*Cloud, error) {
 	if o == nil {
 		o = &CloudOptions{}
 	}
+	if err := checkFaults(o.Faults); err != nil {
+		return nil, err
+	}
 	opts, err := o.server()
 	if err != nil {
 		return nil, err

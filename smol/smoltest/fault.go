@@ -1,10 +1,14 @@
 package smoltest
 
 import (
+	"fmt"
 	"net/http"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/sim/fault"
+	"github.com/smol-machines/smol-go/internal/sim/seen"
 )
 
 // Action is what a [Fault] does to a request.
@@ -44,8 +48,9 @@ func (a Action) String() string {
 type Fault struct {
 	// Method is the request's method. Empty: any.
 	Method string
-	// Path says which paths: a pattern that begins with "/", in which "*" stands for any one segment, or a part that the path contains. Empty:
-	// any.
+	// Path says which paths. What begins with "/" is a pattern for the whole path, in which "*" stands for any one segment:
+	// "/api/v1/machines/*/exec" locally and "/v1/machines/*/exec" in the cloud are the commands of all machines, and "/exec" is the path of
+	// nothing. Anything else is a part that the path contains: "exec". Empty: any.
 	Path string
 	// Nth is the first of those requests that is hit, counted from 1 and from when the fault was added. Zero: the first.
 	Nth int
@@ -75,8 +80,59 @@ func (f *Fault) fault() fault.Fault {
 	}
 }
 
+// text is the fault for people.
+func (f *Fault) text() string {
+	method, where := f.Method, f.Path
+	if method == "" {
+		method = "any method"
+	}
+	if where == "" {
+		where = "any path"
+	}
+	return fmt.Sprintf("%s of %s %s", f.Action, method, where)
+}
+
+// check finds a pattern that can match nothing.
+func (f *Fault) check() error {
+	if _, err := path.Match(f.Path, ""); err != nil && strings.HasPrefix(f.Path, "/") {
+		return fmt.Errorf("Fault.Path %q: %w", f.Path, err)
+	}
+	return nil
+}
+
+// checkFaults checks those of options, before anything is started.
+func checkFaults(faults []Fault) error {
+	for i := range faults {
+		if err := faults[i].check(); err != nil {
+			return fmt.Errorf("Faults[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
 // Armed is a fault that was added to a stand-in.
-type Armed struct{ armed *fault.Armed }
+type Armed struct {
+	armed *fault.Armed
+	fault Fault
+}
+
+// missed says that the fault has hit nothing, and why that may be. It is empty if the fault has.
+func (a *Armed) missed(requests []seen.Request) string {
+	if a.armed.Fired() > 0 {
+		return ""
+	}
+	if n := a.armed.Seen(); n > 0 {
+		return fmt.Sprintf("the fault (%s) hit nothing: there were %d such requests", a.fault.text(), n)
+	}
+	if strings.HasPrefix(a.fault.Path, "/") {
+		for _, r := range requests {
+			if strings.Contains(r.Path, a.fault.Path) {
+				return fmt.Sprintf("the fault (%s) hit nothing: a path with a / at its beginning is that of the whole request, such as %s", a.fault.text(), r.Path)
+			}
+		}
+	}
+	return fmt.Sprintf("the fault (%s) hit nothing: there was no such request", a.fault.text())
+}
 
 // Fired returns how many requests the fault has hit.
 func (a *Armed) Fired() int { return a.armed.Fired() }

@@ -62,6 +62,9 @@ func start(o *Options, g sim.Guest) (*Local, error) {
 	if o == nil {
 		o = &Options{}
 	}
+	if err := checkFaults(o.Faults); err != nil {
+		return nil, err
+	}
 	opts := o.server()
 	opts.Guest = g
 	h, err := host.Start(&host.Options{Server: opts, TCP: o.TCP || runtime.GOOS == "windows"})

@@ -31,6 +31,7 @@ type standIn struct {
 	fail    func(err error)
 
 	mu     sync.Mutex
+	armed  []*Armed
 	errs   []error // of a stand-in without a test
 	closed bool
 }
@@ -43,10 +44,27 @@ func (s *standIn) bind(tb testing.TB) {
 		tb.Errorf("smoltest: %v", err)
 	}
 	tb.Cleanup(func() {
+		tb.Helper()
+		for _, text := range s.missed() {
+			tb.Logf("smoltest: %s", text)
+		}
 		if err := s.Close(); err != nil {
 			tb.Errorf("smoltest: the stand-in leaves something behind: %v", err)
 		}
 	})
+}
+
+// missed tells of each fault that has hit nothing: a test that waits for it in vain passes for the wrong reason.
+func (s *standIn) missed() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, a := range s.armed {
+		if text := a.missed(s.process.Requests()); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // keep remembers an error until the stand-in is closed.
@@ -99,8 +117,17 @@ func (s *standIn) Kill() {
 }
 
 // Fault adds a fault, which stays over restarts. Of several that hit the same request the one added first happens. An action that is none of
-// the constants is Pass.
-func (s *standIn) Fault(f Fault) *Armed { return &Armed{s.process.Fault(f.fault())} }
+// the constants is Pass. The log of the test tells at its end of each fault that has hit nothing; a malformed pattern fails the test.
+func (s *standIn) Fault(f Fault) *Armed {
+	if err := f.check(); err != nil {
+		s.fail(err)
+	}
+	a := &Armed{s.process.Fault(f.fault()), f}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.armed = append(s.armed, a)
+	return a
+}
 
 // ClearFaults removes all faults. A request that is being hit stays so.
 func (s *standIn) ClearFaults() { s.process.ClearFaults() }
