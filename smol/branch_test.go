@@ -24,6 +24,16 @@ func TestBranch(t *testing.T) {
 	}
 }
 
+func TestBranchUnready(t *testing.T) {
+	a, m := newAble()
+	if _, err := m.Branch(t.Context(), "try-2", &smol.BranchOptions{Unready: true}); err != nil {
+		t.Fatal(err)
+	}
+	if n := a.count("exec"); n != 0 {
+		t.Errorf("%d execs in a branch that nobody waits for", n)
+	}
+}
+
 func TestBranchRefused(t *testing.T) {
 	_, bare := newFakeMachine()
 	_, able := newAble()

@@ -3,6 +3,7 @@ package smol
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +27,7 @@ type Machine struct {
 	checks checks
 	guest  guestState
 	files  fileState
+	booted atomic.Bool
 }
 
 // Fleet returns the fleet that the machine belongs to.

@@ -91,6 +91,7 @@ func (m *Machine) letIn(ctx context.Context) (*Info, error) {
 				return nil, nameImage(err, info.Image)
 			}
 			m.observe(started)
+			m.booted.Store(true)
 			if started.State == StateRunning {
 				return started, nil
 			}
