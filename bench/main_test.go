@@ -25,6 +25,7 @@ import (
 
 // service is the stand-in in a process of its own, as a service is.
 var service struct {
+	bin    string // smolsim
 	socket string
 	raw    *http.Client // net/http and nothing else
 	svc    *local.Service
@@ -42,6 +43,7 @@ func run(m *testing.M) int {
 	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/smolsim").CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v\n%s", err, out))
 	}
+	service.bin = bin
 	service.socket = filepath.Join(dir, "s.sock")
 	cmd := exec.Command(bin, "serve", "start", "-l", "unix://"+service.socket)
 	cmd.Env = append(os.Environ(), "SMOLVM_DATA_DIR="+filepath.Join(dir, "data"), "SMOLVM_GUEST_ROLLOUT_HOST_PORT="+freePort())
