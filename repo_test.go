@@ -272,6 +272,7 @@ func TestSkipsAreCounted(t *testing.T) {
 	allowed := map[string]string{
 		"internal/simtest/simtest.go":              "the kernel forbids namespaces; fails under SMOL_REQUIRE_SANDBOX=1",
 		"internal/guest/file_commit_linux_test.go": "only root can give files away or become another user",
+		"internal/serve/planted_test.go":           "only root can listen as another user",
 		"internal/guest/file_script_linux_test.go": "no shell is installed at all",
 		"internal/sim/disks/disks_test.go":         "the system has no Unix sockets",
 	}

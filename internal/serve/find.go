@@ -20,7 +20,10 @@ func (s *Supervisor) path(name string) string { return filepath.Join(s.c.Dir, na
 func (s *Supervisor) find(ctx context.Context, before *Use) (*Use, error) {
 	if s.c.URL != "" && s.c.URL != s.c.OwnURL {
 		if u, err := s.adopt(ctx, s.c.URL); u != nil || err != nil {
-			return u, errors.Join(err, s.drop(before))
+			if lost := s.drop(before); lost != nil {
+				s.c.Log.Warn("the serve that was lost is not stopped", "error", text(lost))
+			}
+			return u, err
 		}
 	}
 	if err := makeDir(s.c.Dir); err != nil {

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 )
-
-// silence is how long a serve that is on record, and has answered before, is waited for.
-const silence = 5 * time.Second
 
 // own uses the serve of the runtime directory if there is one. The caller holds serve.lock, so a start or a stop that is on record here was
 // not brought to its end by who began it.
@@ -78,7 +74,7 @@ func (s *Supervisor) used(r *record, version string, users *fileLock, child <-ch
 // await waits for a serve that is on record and does not answer: it may be on its way up, begun by a program that died. One that does not come
 // is ended, unless another program uses it.
 func (s *Supervisor) await(ctx context.Context, r *record) (*Use, error) {
-	limit := silence
+	limit := s.c.Silence
 	if r.State == stateStarting {
 		limit = s.c.StartTimeout
 	}

@@ -38,6 +38,8 @@ type Config struct {
 	MinVersion string
 	// StartTimeout bounds a start, StopTimeout how long a serve may take to end before it is killed.
 	StartTimeout, StopTimeout time.Duration
+	// Silence is how long a serve on record that has answered before is waited for. Zero: 5 seconds.
+	Silence time.Duration
 	// Log is told what is passed over, and of starts and stops.
 	Log *slog.Logger
 	// Probe asks the service at url for its release. Its error tells a socket that is not there or refuses by the system's errors, and one
@@ -86,7 +88,13 @@ type work struct {
 }
 
 // New returns a supervisor. It does no I/O.
-func New(c *Config) *Supervisor { return &Supervisor{c: *c} }
+func New(c *Config) *Supervisor {
+	s := &Supervisor{c: *c}
+	if s.c.Silence == 0 {
+		s.c.Silence = 5 * time.Second
+	}
+	return s
+}
 
 func (s *Supervisor) step(name string) {
 	if s.c.Step != nil {
