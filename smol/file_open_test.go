@@ -67,8 +67,12 @@ func TestReadFileOfProc(t *testing.T) {
 // TestOpenRanges reads parts of a file that begin and end on both sides of every limit.
 func TestOpenRanges(t *testing.T) {
 	const mib = 1 << 20
-	const size = 65*mib + 3
 	const inline = mib / 4
+	// Two windows of 64 MiB are for long runs: the race detector looks at each byte of them several times.
+	size, toEnd := int64(3*mib+3), trips{2, 0, 1}
+	if all() {
+		size, toEnd = 65*mib+3, trips{3, 0, 2}
+	}
 	var whole bytes.Buffer
 	if _, err := io.Copy(&whole, noise(7, size)); err != nil {
 		t.Fatal(err)
@@ -83,11 +87,11 @@ func TestOpenRanges(t *testing.T) {
 		{0, inline + 1, false, trips{2, 0, 1}},
 		{0, size, true, trips{3, 0, 2}},
 		{0, 1 << 60, true, trips{3, 0, 2}},
-		{1, 0, false, trips{3, 0, 2}},
+		{1, 0, false, toEnd},
 		{1, 64 * mib, true, trips{2, 0, 1}},
 		{1, 64*mib + 1, true, trips{3, 0, 1}},
 		{mib - 1, 2, false, trips{1, 0, 0}},
-		{65 * mib, 0, false, trips{1, 0, 0}},
+		{size - 3, 0, false, trips{1, 0, 0}},
 		{size - inline, 0, false, trips{1, 0, 0}},
 		{size - inline - 1, 0, false, trips{2, 0, 1}},
 		{size - 1, 5, false, trips{1, 0, 0}},
@@ -104,7 +108,7 @@ func TestOpenRanges(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%d+%d", tt.offset, tt.length), func(t *testing.T) {
-			from, to := min(tt.offset, size), int64(size)
+			from, to := min(tt.offset, size), size
 			if tt.length > 0 {
 				to = min(from+tt.length, size)
 			}

@@ -241,7 +241,7 @@ func TestCopyFSWithoutModes(t *testing.T) {
 func TestManySmallFiles(t *testing.T) {
 	m := newFileMachine(t, smol.Spec{Image: "busybox"}, nil)
 	tree := fstest.MapFS{}
-	files := min(rounds.N(3000), 10_000)
+	files := min(rounds.N(1000), 10_000)
 	for i := range files {
 		tree[fmt.Sprintf("d%d/f%d", i%100, i)] = &fstest.MapFile{Data: fmt.Append(nil, i), Mode: 0o644}
 	}
