@@ -41,6 +41,9 @@ func (m *Machine) WriteFile(ctx context.Context, path string, data []byte, opts 
 // The first Put of a handle sends one command more. Nothing is sent twice, with one exception: if the machine has not got what the service
 // says it has written, r is read again from its beginning and sent in pieces of 1 MiB, if it is an io.Seeker.
 //
+// Where the last command is killed, as when the machine loses its power, a file .smol-* can stay beside the target. Nothing removes it, since finding
+// such files would cost every Put a program; it can be deleted.
+//
 // A Put that fails with [ErrUnavailable] or a context error after its last byte was sent may still take effect. r may be read for a
 // moment after Put has returned with an error.
 //
