@@ -56,7 +56,7 @@ func (r *run) cut(b FileBackend, path string, offset, n int64) ([]byte, error) {
 	}
 	data := r.buffer[:n]
 	err := r.m.inPlace(r.ctx, limit.Ordinary, func(ctx context.Context, id string) error {
-		res, err := r.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.Argv(), User: r.user, Timeout: r.m.fleet.execTimeout(0)})
+		res, err := r.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.Argv(), Dir: "/", User: r.user, Timeout: r.m.fleet.execTimeout(0)})
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,8 @@ func (o *fileOp) execLater(ctx context.Context, build func() guest.FileRequest) 
 	}
 	var reply *guest.FileReply
 	err := o.in(ctx, limit.Ordinary, func(ctx context.Context, id string) error {
-		res, err := o.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: build().Argv()})
+		// Not in the directory of Spec.Dir, which may be what this is about to make.
+		res, err := o.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: build().Argv(), Dir: "/"})
 		if err != nil {
 			return shellError(err)
 		}
@@ -208,7 +209,7 @@ func (o *fileOp) remove(ctx context.Context, req *guest.FileDrop) {
 	defer cancel()
 
 	_ = o.m.inPlace(ctx, limit.Short, func(ctx context.Context, id string) error { // nobody waits for what a day later is gone anyway
-		_, err := o.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.Argv(), Timeout: time.Minute})
+		_, err := o.m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.Argv(), Dir: "/", Timeout: time.Minute})
 		return err
 	}, func(ctx context.Context) error { return o.visit.stay(ctx, false) })
 }

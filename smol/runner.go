@@ -20,6 +20,7 @@ type question struct {
 	user    string
 	check   func(context.Context) error // prepare or requireRunning; nil: the state was checked just now
 	sending func()                      // told before the request can have any effect
+	dir     string                      // where it begins; empty: where the machine's commands do, which need not be there
 	// build makes the request once the call has its place and the machine's mounts are known.
 	build func(crowded bool) request
 }
@@ -51,7 +52,7 @@ func (m *Machine) ask(ctx context.Context, class limit.Class, q *question) (*gue
 		if q.sending != nil {
 			q.sending()
 		}
-		res, err := m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: req.argv, User: q.user, Timeout: m.fleet.execTimeout(req.view.Wait)})
+		res, err := m.execAwake(ctx, id, req.view.Wait, &ExecRequest{Argv: req.argv, Dir: q.dir, User: q.user})
 		if err != nil {
 			return shellError(err)
 		}
@@ -100,7 +101,7 @@ func noReply(res *ExecResult) error {
 	said := strings.ToLower(string(res.Stderr))
 	missing := strings.Contains(said, "not found") || strings.Contains(said, "no such file")
 	if len(res.Stdout) == 0 && (res.ExitCode == 127 || res.ExitCode != 0 && missing) {
-		return guest.ErrNoShell
+		return fmt.Errorf("%w (it said %.200q)", guest.ErrNoShell, res.Stderr)
 	}
 	return &Error{
 		Code: CodeUnknown, Err: errGarbled,
@@ -123,7 +124,10 @@ func (m *Machine) confirmNoShell(ctx context.Context, err error) error {
 		m.guest.setNoShell(guest.ErrNoShell)
 		return err
 	case probed == nil:
-		return &Error{Code: CodeUnknown, Message: "the machine's reply cannot be used", Err: errGarbled}
+		return &Error{
+			Code: CodeUnknown, Message: "the machine's reply cannot be used: " + plainText(err), Err: errGarbled,
+			Hint: "a directory of Spec.Dir that is not there makes commands fail; Machine.MkdirAll makes it",
+		}
 	}
 	return probed
 }
@@ -134,7 +138,7 @@ func (m *Machine) setUp(ctx context.Context) error {
 	if m.fleet.traits.KeepsEnv {
 		env, dir = nil, ""
 	}
-	_, err := m.ask(ctx, limit.Short, &question{build: func(bool) request {
+	_, err := m.ask(ctx, limit.Short, &question{dir: "/", build: func(bool) request {
 		argv, err := (&guest.Setup{Bases: m.bases(), Env: env, Dir: dir}).Command()
 		return request{argv: argv, err: err}
 	}})
@@ -149,7 +153,7 @@ func (m *Machine) probe(ctx context.Context) error {
 	word := "ready-" + randomHex(8)
 	var res *ExecResult
 	err := m.inPlace(ctx, limit.Short, func(ctx context.Context, id string) (err error) {
-		res, err = m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: []string{"sh", "-c", "echo " + word}, Timeout: m.fleet.execTimeout(0)})
+		res, err = m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: []string{"sh", "-c", "echo " + word}, Dir: "/", Timeout: m.fleet.execTimeout(0)})
 		return shellError(err)
 	}, nil)
 	if err != nil || string(res.Stdout) == word+"\n" {
