@@ -4,114 +4,93 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/smol-machines/smol-go/smol"
 	"github.com/smol-machines/smol-go/smol/smoltest"
 )
 
-// runExample builds examples/name and runs it against a stand-in of the local service. It returns what the program wrote and its exit
-// code, after checking that it left no machine behind.
-func runExample(t *testing.T, name string, args ...string) (stdout, stderr string, code int) {
+// programs is the directory of the examples' binaries.
+var programs string
+
+// TestMain builds all examples once, as a user would: it is what they do that is tested here, and the race detector watches the stand-ins.
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if programs, err = os.MkdirTemp("", "examples"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(programs)
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", programs+string(filepath.Separator), "./...")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // which make check has compiled the library with already
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// standIn is a stand-in of either service, with how programs are told of it.
+type standIn struct {
+	fleet *smol.Fleet
+	env   []string
+	count func(method, pattern string) int
+	// machines is the path at which machines are made.
+	machines string
+}
+
+// fleets are the stand-ins by the name that -fleet has for them. The guest is [smoltest.Sandbox] if it is nil.
+var fleets = map[string]func(t *testing.T, g smoltest.Guest) *standIn{
+	"local": func(t *testing.T, g smoltest.Guest) *standIn {
+		l := smoltest.NewLocal(t, &smoltest.Options{Guest: g})
+		return &standIn{l.Service(t).Fleet, []string{"SMOL_LOCAL_URL=" + l.URL()}, l.Count, "/api/v1/machines"}
+	},
+	"cloud": func(t *testing.T, g smoltest.Guest) *standIn {
+		c := smoltest.NewCloud(t, &smoltest.CloudOptions{Guest: g})
+		return &standIn{c.Service(t).Fleet, []string{"SMOL_CLOUD_URL=" + c.URL(), "SMOL_CLOUD_TOKEN=" + c.Token()}, c.Count, "/v1/machines"}
+	},
+}
+
+// made counts the machines that were asked for.
+func (s *standIn) made() int { return s.count("POST", s.machines) }
+
+// result is how a program ended.
+type result struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// program runs the example with that name against s, and checks that it left no machine behind.
+func (s *standIn) program(t *testing.T, name string, args ...string) result {
 	t.Helper()
-	sim := smoltest.NewLocal(t, nil)
-	bin := filepath.Join(t.TempDir(), name)
-	if runtime.GOOS == "windows" {
-		bin += ".exe"
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "./"+name).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if runtime.GOOS == "windows" {
+		name += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, bin, args...)
-	cmd.Env = append(os.Environ(), "SMOL_LOCAL_URL="+sim.URL())
-	var outBuf, errBuf bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &outBuf, &errBuf
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, name), args...)
+	cmd.Env = append(os.Environ(), "SMOL_LOCAL_URL=", "SMOL_CLOUD_URL=", "SMOL_CLOUD_TOKEN=")
+	cmd.Env = append(cmd.Env, s.env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	for info, err := range sim.Service(t).List(t.Context(), nil) {
+	for info, err := range s.fleet.List(t.Context(), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Errorf("%s left the machine %s behind", name, info.Name)
 	}
-	return outBuf.String(), errBuf.String(), cmd.ProcessState.ExitCode()
-}
-
-func TestExamples(t *testing.T) {
-	tests := []struct {
-		name string
-		want string // the whole of stdout
-		errs string // the whole of stderr
-	}{
-		{name: "hello", want: "Linux\n1024\n"},
-		{name: "stream", want: "line 1\nline 2\nline 3\nexit status 3\n", errs: "that was all\n"},
-		{name: "files", want: "HELLO\nsrc/hello.txt 6\nsrc/loud.txt 6\nsrc/run.sh 42\n"},
-		{name: "branch", want: "first:\nprepared once\ntried the first idea\nsecond:\nprepared once\ntried the second idea\n"},
-	}
-	covered := map[string]bool{"walkthrough": true}
-	for _, tt := range tests {
-		covered[tt.name] = true
-		t.Run(tt.name, func(t *testing.T) {
-			stdout, stderr, code := runExample(t, tt.name)
-			if code != 0 || stdout != tt.want || stderr != tt.errs {
-				t.Errorf("exit code %d\nstdout:\n%s\nwant:\n%s\nstderr:\n%s\nwant:\n%s", code, stdout, tt.want, stderr, tt.errs)
-			}
-		})
-	}
-	mains, err := filepath.Glob("*/main.go")
-	if err != nil || len(mains) == 0 {
-		t.Fatalf("no examples found: %v", err)
-	}
-	for _, path := range mains {
-		if !covered[filepath.Dir(path)] {
-			t.Errorf("%s is run by no test", path)
-		}
-	}
-}
-
-// TestWalkthrough runs the demo on a module whose tests pass and on one with a test that fails.
-func TestWalkthrough(t *testing.T) {
-	write := func(dir, name, text string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	module := func(body string) string {
-		dir := t.TempDir()
-		write(dir, "go.mod", "module example.com/m\n\ngo 1.26\n")
-		write(dir, "a/a_test.go", "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n")
-		write(dir, "b/b_test.go", "package b\n\nimport \"testing\"\n\nfunc TestB(t *testing.T) { "+body+" }\n")
-		return dir
-	}
-	t.Run("passes", func(t *testing.T) {
-		t.Parallel()
-		stdout, stderr, code := runExample(t, "walkthrough", "-dir", module(""))
-		if code != 0 || !strings.Contains(stdout, "2 packages ok") || !strings.Contains(stdout, "gave the machine back") {
-			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-		}
-	})
-	t.Run("fails", func(t *testing.T) {
-		t.Parallel()
-		stdout, stderr, code := runExample(t, "walkthrough", "-dir", module(`t.Error("made to fail")`))
-		if code != 1 || !strings.Contains(stdout, "made to fail") || !strings.Contains(stdout, "1 packages ok") ||
-			!strings.Contains(stdout, "gave the machine back") || !regexp.MustCompile(`go test: exit status 1`).MatchString(stderr) {
-			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-		}
-	})
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
