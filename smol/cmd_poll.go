@@ -193,6 +193,11 @@ func (r *run) explain(err error) error {
 		if died(err) {
 			state.Reason = "the command died with the machine"
 		}
+	case isMissingMachine(err) && errors.As(err, &e) && e.Status != 0:
+		return &Error{
+			Code: e.Code, Status: e.Status, ServerCode: e.ServerCode, RequestID: e.RequestID, Err: err,
+			Message: "the machine was deleted, and the command died with it: " + plainText(err),
+		}
 	case errors.As(err, &e) && transient(err):
 		return &Error{
 			Code: e.Code, Status: e.Status, RequestID: e.RequestID, Err: err, Hint: "the command may still run in the machine",

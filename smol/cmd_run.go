@@ -124,7 +124,10 @@ func (r *run) attend(reply *guest.Reply) (err error) {
 		if reply.State != guest.Running && !more {
 			return r.finish(reply)
 		}
-		if reply, err = r.poll(more); err != nil {
+		if reply, err = r.poll(more); errors.Is(err, guest.ErrNoJob) {
+			return forgottenCommand() // it was there before
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -59,6 +59,14 @@ func lostCommand() error {
 	}
 }
 
+// forgottenCommand says that a machine does not know a command any more.
+func forgottenCommand() error {
+	return &Error{
+		Code: CodeUnavailable, Err: guest.ErrNoJob,
+		Message: "the command is lost: the machine does not know it any more; it was deleted and replaced by another one, or the command's files were removed in it",
+	}
+}
+
 // conclude sets the state and returns the error that it means.
 func (r *run) conclude(state *CmdState) error {
 	r.state = state

@@ -30,7 +30,7 @@ func (j *Job) attend(r *run) error {
 	}
 	if errors.Is(err, guest.ErrNoJob) {
 		if j.known.Load() {
-			return lostCommand()
+			return forgottenCommand()
 		}
 		return j.noJob()
 	}
