@@ -7,30 +7,38 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // arguments checks what a client sends to one tool, in one mode.
 type arguments struct {
-	schema   *jsonschema.Schema
+	schema *jsonschema.Schema
+	// prepared is what the first call makes of the schema: a server starts faster than it could resolve all.
+	prepared func() (*prepared, error)
+}
+
+type prepared struct {
 	resolved *jsonschema.Resolved
 	defaults []byte // an object of all defaults
 }
 
-func newArguments(s *jsonschema.Schema) (*arguments, error) {
-	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	if err != nil {
-		return nil, err
-	}
-	defaults := map[string]json.RawMessage{}
-	for name, p := range s.Properties {
-		if p.Default != nil {
-			defaults[name] = p.Default
+func newArguments(s *jsonschema.Schema) *arguments {
+	return &arguments{schema: s, prepared: sync.OnceValues(func() (*prepared, error) {
+		resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+		if err != nil {
+			return nil, err
 		}
-	}
-	data, err := json.Marshal(defaults)
-	return &arguments{schema: s, resolved: resolved, defaults: data}, err
+		defaults := map[string]json.RawMessage{}
+		for name, p := range s.Properties {
+			if p.Default != nil {
+				defaults[name] = p.Default
+			}
+		}
+		data, err := json.Marshal(defaults)
+		return &prepared{resolved: resolved, defaults: data}, err
+	})}
 }
 
 // check returns an error that names the argument if raw does not fit the schema.
@@ -64,7 +72,11 @@ func (a *arguments) check(raw json.RawMessage) error {
 		}
 		return e
 	}
-	if err := a.resolved.Validate(m); err != nil {
+	p, err := a.prepared()
+	if err != nil {
+		return err
+	}
+	if err := p.resolved.Validate(m); err != nil {
 		return fail(CodeInvalid, "%s", schemaWords(err))
 	}
 	return nil
@@ -85,7 +97,11 @@ func (a *arguments) names() []string {
 
 // decode fills in, which points to a zero struct, with the defaults and then with raw.
 func (a *arguments) decode(raw json.RawMessage, in any) error {
-	if err := json.Unmarshal(a.defaults, in); err != nil {
+	p, err := a.prepared()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(p.defaults, in); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))

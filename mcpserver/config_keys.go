@@ -48,7 +48,7 @@ func machineKeys(c *Config) []configKey {
 		{name: "execTimeoutSecs", env: "SMOL_MCP_EXEC_TIMEOUT_SECS", def: "120", doc: "when a command is killed", value: secsValue{&c.ExecTimeout, time.Second}},
 		{name: "maxExecTimeoutSecs", env: "SMOL_MCP_MAX_EXEC_TIMEOUT_SECS", def: "900", doc: "the longest timeoutSecs", value: secsValue{&c.MaxExecTimeout, time.Second}},
 		{name: "waitSecs", env: "SMOL_MCP_WAIT_SECS", def: "45", doc: "how long a call waits for its command", value: secsValue{&c.Wait, 0}},
-		{name: "maxOutputBytes", env: "SMOL_MCP_MAX_OUTPUT_BYTES", def: "65536", doc: "output a result holds of each stream", value: intValue{&c.MaxOutputBytes, 1024, 16 << 20}},
+		{name: "maxOutputBytes", env: "SMOL_MCP_MAX_OUTPUT_BYTES", def: "65536", doc: "output a result holds of each stream", value: intValue{&c.MaxOutputBytes, 1024, 2 << 20}},
 		{name: "readyTimeoutSecs", env: "SMOL_MCP_READY_TIMEOUT_SECS", def: "120", doc: "wait for a machine's first command", value: secsValue{&c.ReadyTimeout, time.Second}},
 		{name: "serveStartTimeoutSecs", env: "SMOL_MCP_SERVE_START_TIMEOUT_SECS", def: "60", doc: "wait for a service that is started", value: secsValue{&c.ServeStartTimeout, time.Second}},
 		{name: "logsTail", env: "SMOL_MCP_LOGS_TAIL", def: "100", doc: "lines of a log without a cursor", value: intValue{&c.LogsTail, 1, 10_000}},

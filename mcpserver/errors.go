@@ -84,6 +84,12 @@ func toToolError(ctx context.Context, err error) *ToolError {
 		return te
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
 		return &ToolError{Code: CodeCancelled, Message: "the call was cancelled: " + plain(err), Err: err}
+	case codeOfLocal(err) != "":
+		e := &ToolError{Code: codeOfLocal(err), Message: plain(err), Err: err}
+		if errors.As(err, &se) {
+			e.Hint = se.Hint
+		}
+		return e
 	case errors.As(err, &state):
 		return &ToolError{Code: CodeConflict, Message: plain(err), Hint: hintOfState(state), Err: err}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -95,8 +101,25 @@ func toToolError(ctx context.Context, err error) *ToolError {
 	}
 }
 
-// plain returns the text of err without the library's name in front.
-func plain(err error) string { return strings.TrimPrefix(err.Error(), "smol: ") }
+// plain returns the text of err as a client reads it: with its arguments' names instead of the library's, and without the code.
+func plain(err error) string {
+	text := err.Error()
+	var se *smol.Error
+	if errors.As(err, &se) && se.Error() == text {
+		text = strings.TrimSuffix(text, " ("+string(se.Code)+")")
+	}
+	return argumentNames.Replace(strings.TrimPrefix(text, "smol: "))
+}
+
+// argumentNames turns fields of the library into arguments.
+var argumentNames = strings.NewReplacer(
+	"Spec.Name", "name", "Spec.Image", "image", "Spec.Command", "cmd", "Spec.Env", "env", "Spec.Ports", "ports", "Spec.Mounts", "mounts",
+	"Spec.Resources.CPUs", "cpus", "Spec.Resources.MemoryMiB", "memoryMb", "Spec.Resources.DiskGiB", "storageGb",
+	"Spec.Resources.OverlayGiB", "overlayGb", "Spec.Network.AllowHosts", "allowHosts", "Spec.Network.AllowCIDRs", "allowCidrs",
+	"Spec.Network.Open", "network", "Spec.Branchable", "branchable", "Spec.Labels", "labels", "Cmd.Args", "command", "Cmd.Env", "env",
+	"Cmd.Dir", "workdir", "Cmd.Stdin", "stdin", "Cmd.Timeout", "timeoutSecs", "PollOptions.From.Stdout", "stdoutOffset",
+	"PollOptions.From.Stderr", "stderrOffset", "OpenOptions.Offset", "offset", "OpenOptions.Length", "length",
+)
 
 func codeOf(c smol.Code) ErrorCode {
 	switch c {

@@ -16,7 +16,7 @@ import (
 const (
 	// maxRunning is how many calls are worked on at once, maxWaiting how many wait for their turn. More are refused, so that memory is
 	// bounded whatever a client sends.
-	maxRunning, maxWaiting = 128, 1024
+	maxRunning, maxWaiting = 128, 256
 	// callMargin is what a call gets beyond the longest that its command and its machine may take.
 	callMargin = 2 * time.Minute
 )

@@ -1,6 +1,10 @@
 package mcpserver
 
-import "github.com/smol-machines/smol-go/smol"
+import (
+	"errors"
+
+	"github.com/smol-machines/smol-go/smol"
+)
 
 // egressArgs are the arguments that say what a new machine may reach.
 type egressArgs struct {
@@ -21,8 +25,9 @@ func (s set) egress(word string) set {
 
 // egressHint adds to an error of a create what a blocked network may have to do with it; the service's own words come first.
 func egressHint(t Target, n smol.Network, ports bool, e *ToolError) *ToolError {
-	if !n.Blocked() || e == nil || e.Code == CodeCancelled || e.Code == CodeConflict || e.Code == CodeUnauthorized {
-		return e
+	var se *smol.Error
+	if !n.Blocked() || e.Code == CodeConflict || e.Code == CodeUnauthorized || !errors.As(e.Err, &se) || se.Status == 0 {
+		return e // not the service's words about this create
 	}
 	var hint string
 	switch {

@@ -57,12 +57,12 @@ func New(o *Options) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.targets = targetsOf(s.config)
-	s.sources = sourcesOf(s.config, s.targets, o)
-	s.keeper = newKeeper(s)
 	var err error
-	if s.order, err = listed(s.config); err != nil {
+	if s.sources, err = sourcesOf(s.config, s.targets, s.log, o); err != nil {
 		return nil, fmt.Errorf("mcpserver: %w", err)
 	}
+	s.keeper = newKeeper(s)
+	s.order = listed(s.config)
 	v := o.Version
 	if v == "" {
 		v = version.String()
@@ -76,21 +76,25 @@ func New(o *Options) (*Server, error) {
 }
 
 // sourcesOf returns a source for each target.
-func sourcesOf(c *Config, targets []Target, o *Options) map[Target]FleetSource {
+func sourcesOf(c *Config, targets []Target, log *slog.Logger, o *Options) (map[Target]FleetSource, error) {
 	out := map[Target]FleetSource{}
 	for _, t := range targets {
 		switch {
 		case t == TargetLocal && o.Local != nil:
 			out[t] = o.Local
 		case t == TargetLocal:
-			out[t] = newLocalSource(c)
+			src, err := newLocalSource(c, log)
+			if err != nil {
+				return nil, err
+			}
+			out[t] = src
 		case o.Cloud != nil:
 			out[t] = o.Cloud
 		default:
 			out[t] = newCloudSource(c)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // register adds all that clients can use.

@@ -2,40 +2,61 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/smol-machines/smol-go/smol"
 	"github.com/smol-machines/smol-go/smol/local"
 )
 
-// localSource is the local service that a configuration names.
+// localSource is the local service, found or started at the first call that needs it.
 type localSource struct {
-	config *Config
+	supervisor *local.Supervisor
 
 	mu  sync.Mutex
 	svc *local.Service
 }
 
-func newLocalSource(c *Config) *localSource { return &localSource{config: c} }
+// newLocalSource returns the source that c names. Where others' services listen, and the environment of one that is started, are those
+// of this process.
+func newLocalSource(c *Config, log *slog.Logger) (*localSource, error) {
+	o := local.ServeOptionsFromEnv()
+	o.Program, o.URL, o.MinVersion, o.StartTimeout, o.Log = c.Smolvm, c.LocalURL, c.MinSmolvm, c.ServeStartTimeout, log
+	if c.RuntimeDir != "" {
+		o.Dir = c.RuntimeDir
+	}
+	sup, err := local.Supervise(o)
+	if err != nil {
+		return nil, err
+	}
+	return &localSource{supervisor: sup}, nil
+}
 
-// Fleet returns the service.
+// Fleet returns the service. Whether there is one shows at the first call.
 func (s *localSource) Fleet(context.Context) (*smol.Fleet, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.svc == nil {
-		svc, err := local.New(&local.Options{URL: s.config.LocalURL})
-		if err != nil {
-			return nil, err
-		}
-		s.svc = svc
+		s.svc = s.supervisor.Service()
 	}
 	return s.svc.Fleet, nil
 }
 
 // Unavailable says whether this host lacks what the service needs.
-func (s *localSource) Unavailable(context.Context) string { return "" }
+func (s *localSource) Unavailable(ctx context.Context) string {
+	err := s.supervisor.Check(ctx)
+	if err == nil || ctx.Err() != nil {
+		return ""
+	}
+	e := toToolError(ctx, err)
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + "; " + e.Hint
+}
 
-// Close lets go of the service.
+// Close stops the serve, if this process started it and is the last that uses it.
 func (s *localSource) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,4 +64,16 @@ func (s *localSource) Close(context.Context) error {
 		return nil
 	}
 	return s.svc.Close()
+}
+
+// codeOfLocal returns the code of an error that says why there is no local service, or "".
+func codeOfLocal(err error) ErrorCode {
+	switch {
+	case errors.Is(err, local.ErrTooOld):
+		return CodeSmolvmTooOld
+	case errors.Is(err, local.ErrNotServed):
+		return CodeLocalUnavailable
+	default:
+		return ""
+	}
 }

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -50,17 +49,6 @@ func define[In, Out any](a about, adjust func(set), f func(context.Context, *cal
 	return d
 }
 
-// prepare resolves the schemas.
-func (d *definition) prepare() (err error) {
-	if d.plain, err = newArguments(d.in); err != nil {
-		return fmt.Errorf("tool %s: %w", d.name, err)
-	}
-	if d.target, err = newArguments(withTarget(d.in)); err != nil {
-		return fmt.Errorf("tool %s: %w", d.name, err)
-	}
-	return nil
-}
-
 // tool returns what tools/list says of d.
 func (d *definition) tool(withTarget bool) *mcp.Tool {
 	in := d.plain.schema
@@ -77,16 +65,14 @@ func (d *definition) tool(withTarget bool) *mcp.Tool {
 }
 
 // listed returns the tools that the configuration asks for.
-func listed(c *Config) ([]*definition, error) {
+func listed(c *Config) []*definition {
 	var out []*definition
 	for _, d := range definitions(c) {
 		if !slices.Contains(c.Toolsets, d.toolset) || c.ReadOnly && !d.hints.readOnly {
 			continue
 		}
-		if err := d.prepare(); err != nil {
-			return nil, err
-		}
+		d.plain, d.target = newArguments(d.in), newArguments(withTarget(d.in))
 		out = append(out, d)
 	}
-	return out, nil
+	return out
 }

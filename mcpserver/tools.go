@@ -1,5 +1,7 @@
 package mcpserver
 
+import "fmt"
+
 // definitions returns every tool there is, in the order of the contract.
 func definitions(c *Config) []*definition {
 	return []*definition{
@@ -10,6 +12,21 @@ func definitions(c *Config) []*definition {
 		branchMachine(c),
 		stopMachine(c),
 		deleteMachine(c),
+		runCommand(c),
+		runOnce(c),
+		readFile(c),
+		writeFile(c),
 		pullImage(c),
+		pollCommand(c),
+		signalCommand(c),
+		listCommands(c),
 	}
+}
+
+// bytesText returns a number of bytes as descriptions tell it.
+func bytesText(n int) string {
+	if n%1024 == 0 {
+		return fmt.Sprintf("%d KiB", n/1024)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

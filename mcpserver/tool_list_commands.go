@@ -1,0 +1,60 @@
+package mcpserver
+
+import (
+	"context"
+	"strings"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+type listCommandsResult struct {
+	Commands []commandEntry `json:"commands" jsonschema:"newest first"`
+}
+
+type commandEntry struct {
+	Job        string  `json:"job"`
+	State      string  `json:"state" jsonschema:"running, exited, timed_out, signaled or lost"`
+	ExitCode   *int    `json:"exitCode"`
+	StartedAt  *string `json:"startedAt" jsonschema:"RFC 3339"`
+	FinishedAt *string `json:"finishedAt"`
+	Command    string  `json:"command" jsonschema:"shortened if it is long"`
+}
+
+func listCommands(*Config) *definition {
+	return define(about{
+		name: "list-commands", title: "List commands", toolset: "jobs",
+		description: "List the commands that a machine keeps, those of other sessions included, with their states: the running ones, and the ended ones whose output can still be read with poll-command. " +
+			"Use it to find a job whose id you do not have. Changes nothing; a machine that does not run is not booted.",
+		hints: hints{readOnly: true, idempotent: true},
+	}, func(s set) { s.text("name") }, func(ctx context.Context, c *call, in nameArgs) (*listCommandsResult, error) {
+		res := &listCommandsResult{Commands: []commandEntry{}}
+		for info, err := range c.machine(in.Name).Jobs(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			e := commandEntry{
+				Job: info.ID, State: string(info.State), StartedAt: timestamp(info.Started), FinishedAt: timestamp(info.Ended),
+				Command: commandText(info.Command),
+			}
+			if info.State != smol.JobRunning && info.State != smol.JobLost {
+				e.ExitCode = &info.ExitCode
+			}
+			res.Commands = append(res.Commands, e)
+		}
+		return res, nil
+	})
+}
+
+// commandText returns a command as a person would type it.
+func commandText(argv []string) string {
+	if len(argv) == 3 && argv[0] == "sh" && argv[1] == "-c" {
+		return argv[2]
+	}
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		if words[i] = w; w == "" || strings.ContainsAny(w, " \t\n\"'`$&|;<>()*?[]#~\\{}!") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,40 @@
+package mcpserver
+
+import (
+	"context"
+	"time"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+type pollCommandArgs struct {
+	jobArgs
+	StdoutOffset int64 `json:"stdoutOffset,omitempty" jsonschema:"from the result before; 0: from the beginning"`
+	StderrOffset int64 `json:"stderrOffset,omitempty"`
+	WaitSecs     int   `json:"waitSecs,omitempty" jsonschema:"how long this call waits for the end"`
+}
+
+type jobArgs struct {
+	nameArgs
+	Job string `json:"job" jsonschema:"from run-command or list-commands"`
+}
+
+func pollCommand(cfg *Config) *definition {
+	return define(about{
+		name: "poll-command", title: "Poll command", toolset: "jobs",
+		description: "Wait for a command that run-command left running, and return its output since the offsets. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
+			"Changes nothing; polling twice from one offset gives the same. Also for commands of an earlier session. A job whose machine was stopped is lost: exitCode null, running false.",
+		hints: hints{readOnly: true, idempotent: true},
+	}, func(s set) {
+		s.text("name", "job").def("stdoutOffset", 0).least("stdoutOffset", 0).def("stderrOffset", 0).least("stderrOffset", 0).wait(cfg)
+	}, func(ctx context.Context, c *call, in pollCommandArgs) (*commandResult, error) {
+		m := c.machine(in.Name)
+		job := m.Job(in.Job)
+		from := smol.JobOffset{Stdout: in.StdoutOffset, Stderr: in.StderrOffset}
+		part, err := c.follow(ctx, job, from, time.Now().Add(waitOf(in.WaitSecs)))
+		if err != nil {
+			return nil, err
+		}
+		return resultOf(m, job.ID(), part), nil
+	})
+}

@@ -1,0 +1,33 @@
+package mcpserver
+
+import (
+	"context"
+	"time"
+)
+
+type runCommandArgs struct {
+	nameArgs
+	commandArgs
+	WaitSecs int `json:"waitSecs,omitempty" jsonschema:"how long this call waits; then the command runs on as a job"`
+}
+
+func runCommand(cfg *Config) *definition {
+	return define(about{
+		name: "run-command", title: "Run command", toolset: "core",
+		description: "Run a command in a machine and return its output and exit code. A command that fails is a result, not an error. A stopped machine is booted first. " +
+			"One that still runs after waitSecs comes back with running: true and a job: go on with poll-command, stop it with signal-command. " +
+			"timeoutSecs kills it with all that it started (timedOut, exit code 124); at most " + seconds(cfg.MaxExecTimeout) + ". " +
+			"Of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; overflow names the file with all of it, for read-file. " +
+			"Each call is a new process: cd and exports do not carry over. For one command in a machine of its own see run-once.",
+		hints: hints{destructive: true, openWorld: true},
+	}, func(s set) {
+		s.text("name").commandArgs(cfg).wait(cfg)
+	}, func(ctx context.Context, c *call, in runCommandArgs) (*commandResult, error) {
+		return c.run(ctx, c.machine(in.Name), in.commandArgs, waitOf(in.WaitSecs))
+	})
+}
+
+// wait completes the schema of waitSecs.
+func (s set) wait(cfg *Config) set {
+	return s.def("waitSecs", int(cfg.Wait/time.Second)).least("waitSecs", 0).most("waitSecs", max(cfg.Wait, cfg.MaxExecTimeout).Seconds())
+}

@@ -1,0 +1,90 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+type runOnceArgs struct {
+	Image string `json:"image" jsonschema:"OCI image, such as python:3.12-alpine"`
+	commandArgs
+	sizeArgs
+	egressArgs
+}
+
+type runOnceResult struct {
+	commandResult
+	Machine string `json:"machine" jsonschema:"the name that the machine had; it is deleted"`
+}
+
+// onceMargin is what the wait for a command gets beyond its time-out, so that its end is seen.
+const onceMargin = 30 * time.Second
+
+// deleteBound is how long run-once tries to delete its machine, also after the call was cancelled.
+const deleteBound = 30 * time.Second
+
+func runOnce(cfg *Config) *definition {
+	return define(about{
+		name: "run-once", title: "Run once", toolset: "core",
+		description: "Create a machine, run one command in it, return its output and exit code, and delete the machine whatever happens. For a single command that needs nothing from before and leaves nothing behind; " +
+			"for several steps, or to read files afterwards, use create-machine and run-command. It waits for the whole timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") and never leaves a job. " +
+			"Of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; the rest is lost. Egress is " + cfg.RunOnceNetwork + " unless the call says otherwise.",
+		hints: hints{openWorld: true},
+	}, func(s set) {
+		s.text("image").commandArgs(cfg).size(cfg).egress(cfg.RunOnceNetwork)
+	}, runRunOnce)
+}
+
+func runRunOnce(ctx context.Context, c *call, in runOnceArgs) (res *runOnceResult, err error) {
+	// What is wrong with the command shows before there is a machine.
+	timeout, err := in.timeout(c.config())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := in.environ(); err != nil {
+		return nil, err
+	}
+	spec := &smol.Spec{
+		Name: c.ephemeralName(), Image: in.Image, Network: in.network(), Resources: smol.Resources{CPUs: in.CPUs, MemoryMiB: in.MemoryMB},
+	}
+	if err := c.server.keeper.expect(ctx, c.session, c.target, spec.Name); err != nil {
+		return nil, err
+	}
+	c.server.keeper.spec(c.session, c.target, spec)
+	m, err := c.fleet.Create(ctx, *spec, &smol.CreateOptions{ReadyTimeout: c.config().ReadyTimeout})
+	if err != nil {
+		return nil, c.uncreated(ctx, spec, err)
+	}
+	defer func() {
+		if del := c.discard(ctx, m, spec.Name); del != nil {
+			c.server.log.Warn("a machine could not be deleted; the end of the session tries again", "machine", spec.Name, "error", del)
+		}
+	}()
+	out, err := c.run(ctx, m, in.commandArgs, timeout+onceMargin)
+	if err != nil {
+		var te *ToolError
+		if errors.As(err, &te) {
+			te.Hint = "The machine is deleted, and the command with it."
+		}
+		return nil, err
+	}
+	res = &runOnceResult{commandResult: *out, Machine: spec.Name}
+	res.Job, res.Overflow, res.StartedMachine = nil, []overflowResult{}, false
+	if res.Truncated {
+		res.Hint = optional("Some output was left out and is lost. create-machine and run-command keep all of it in a file.")
+	}
+	return res, nil
+}
+
+// discard deletes the machine of a call, also when that was cancelled.
+func (c *call) discard(ctx context.Context, m *smol.Machine, name string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteBound)
+	defer cancel()
+	if err := m.Delete(ctx, nil); err != nil && !isNotFound(err) {
+		return err
+	}
+	return c.server.keeper.forget(ctx, c.target, name)
+}

@@ -1,0 +1,42 @@
+package mcpserver
+
+import (
+	"context"
+	"time"
+
+	"github.com/smol-machines/smol-go/smol"
+)
+
+// signalWait is how long signal-command waits for the effect before it tells the state.
+const signalWait = 500 * time.Millisecond
+
+type signalCommandArgs struct {
+	jobArgs
+	Signal string `json:"signal,omitempty" jsonschema:"INT as Ctrl-C does, TERM asks it to end, KILL ends it and all that it started"`
+}
+
+type signalCommandResult struct {
+	Job   string `json:"job"`
+	State string `json:"state" jsonschema:"running, exited, timed_out, signaled or lost, just after the signal"`
+}
+
+func signalCommand(*Config) *definition {
+	return define(about{
+		name: "signal-command", title: "Signal command", toolset: "jobs",
+		description: "Send a signal to a running command and its process group, to stop it early. Its output stays: poll-command reads it and tells the exit code. " +
+			"A program may ignore INT and TERM: state running means that it has not ended yet; KILL cannot be ignored. A command that has ended is CONFLICT.",
+		hints: hints{destructive: true, idempotent: true},
+	}, func(s set) {
+		s.text("name", "job").def("signal", "INT").enum("signal", "INT", "TERM", "KILL")
+	}, func(ctx context.Context, c *call, in signalCommandArgs) (*signalCommandResult, error) {
+		job := c.machine(in.Name).Job(in.Job)
+		if err := job.Signal(ctx, smol.Signal(in.Signal)); err != nil {
+			return nil, err
+		}
+		part, err := job.Poll(ctx, &smol.PollOptions{Wait: signalWait, Budget: smol.Budget{Bytes: 1}})
+		if err != nil {
+			return nil, err
+		}
+		return &signalCommandResult{Job: job.ID(), State: string(part.State)}, nil
+	})
+}
