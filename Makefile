@@ -17,9 +17,10 @@ help: ## list the targets
 setup: ## install what the sandbox needs and is missing (Debian and Ubuntu, as root); else say what
 	@.ci/setup
 
-demo: setup ## borrow a machine, run a real module's test suite in it, give the machine back
+demo: setup ## borrow a machine of each fleet, run a real module's test suite in it, give the machine back
 	@mkdir -p bin && $(GO) build -o bin/ ./cmd/... ./examples/walkthrough
-	@bin/smolsim run -- bin/walkthrough $(DEMOFLAGS)
+	@echo "the local fleet:" && bin/smolsim run -- bin/walkthrough -fleet local $(DEMOFLAGS)
+	@echo "the cloud fleet:" && bin/smolsim run --cloud -- bin/walkthrough -fleet cloud $(DEMOFLAGS)
 
 test: setup ## run every test, with the race detector where there is a C compiler
 	$(GO) test $(RACE) -timeout 15m ./...
