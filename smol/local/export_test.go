@@ -3,6 +3,8 @@ package local
 import (
 	"runtime"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/serve"
 )
 
 // For the tests of what depends on the system or on time.
@@ -15,6 +17,10 @@ var (
 		return e.url, nil
 	}
 	EnvURLFor   = envURL
+	UsualFor    = usual
+	RuntimeDir  = runtimeDir
+	Probe       = probe
+	ErrForeign  = serve.ErrForeign
 	AtLeast     = atLeast
 	Normalise   = normalise
 	StreamError = streamError
