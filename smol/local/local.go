@@ -10,6 +10,15 @@
 // The service has no authentication: whoever reaches it can do on the host what the user who runs it can. That is why only a
 // Unix socket or a loopback address is accepted, and why no proxy is ever used.
 //
+// [New] wants a service that runs. [Supervise] also starts one, when there is none:
+//
+//	sup, err := local.Supervise(local.ServeOptionsFromEnv())
+//	if err != nil {
+//		return err
+//	}
+//	svc := sup.Service() // the first call finds a serve or starts it
+//	defer svc.Close()    // the last one closed stops it
+//
 // # What is sent again
 //
 // Nothing but the attempt to connect: for a moment when the service is about to start (see [Options]). The questions
