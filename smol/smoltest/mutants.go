@@ -16,7 +16,7 @@ type Mutant struct {
 
 // Mutants returns sabotages of a backend, each of one promise; a suite that passes with one of them does not hold that promise.
 func Mutants() []Mutant {
-	return slices.Concat(execMutants(), startMutants(), stopMutants(), createMutants(), specMutants(), listMutants(), errorMutants(), fileMutants())
+	return slices.Concat(execMutants(), startMutants(), stopMutants(), createMutants(), specMutants(), listMutants(), errorMutants(), fileMutants(), jobMutants())
 }
 
 // bend returns a function that makes a bent backend.

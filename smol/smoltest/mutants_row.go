@@ -32,6 +32,8 @@ var rowsOfMutants = map[string][]string{
 	"exec/directory":                     {"directory dropped"},
 	"exec/environment":                   {"environment reversed", "environment dropped"},
 	"exec/long output":                   {"long output cut"},
+	"job/found and read on by another":   {"answers remembered"},
+	"job/listed, searched, removed":      {"ids of jobs cut"},
 	"exec/timeout":                       {"timeout dropped"},
 }
 

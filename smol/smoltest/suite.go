@@ -134,7 +134,7 @@ func newSuite(tb testing.TB, o *BackendOptions) *suite {
 
 // rows are those that were asked for.
 func (s *suite) rows() []row {
-	all := slices.Concat(execRows, createRows, listRows, lifeRows, commandRows, fileRows, treeRows, capabilityRows, slowRows, lostRows)
+	all := slices.Concat(execRows, createRows, listRows, lifeRows, commandRows, jobRows, fileRows, treeRows, capabilityRows, slowRows, lostRows)
 	return slices.DeleteFunc(all, func(r row) bool { return !strings.Contains(r.name, s.o.Only) })
 }
 
