@@ -15,6 +15,7 @@ import (
 // arguments checks what a client sends to one tool, in one mode.
 type arguments struct {
 	schema *jsonschema.Schema
+	filled []string
 	// prepared is what the first call makes of the schema: a server starts faster than it could resolve all.
 	prepared func() (*prepared, error)
 }
@@ -24,8 +25,8 @@ type prepared struct {
 	defaults []byte // an object of all defaults
 }
 
-func newArguments(s *jsonschema.Schema) *arguments {
-	return &arguments{schema: s, prepared: sync.OnceValues(func() (*prepared, error) {
+func newArguments(s *jsonschema.Schema, filled []string) *arguments {
+	return &arguments{schema: s, filled: filled, prepared: sync.OnceValues(func() (*prepared, error) {
 		resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 		if err != nil {
 			return nil, err
@@ -71,6 +72,11 @@ func (a *arguments) check(raw json.RawMessage) error {
 			return e.hint("target says which fleet: local or cloud. Machines of one cannot be seen on the other.")
 		}
 		return e
+	}
+	for _, name := range a.filled {
+		if m[name] == "" {
+			return fail(CodeInvalid, "argument %s is empty", name)
+		}
 	}
 	p, err := a.prepared()
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 // commandArgs are the arguments of a command.
 type commandArgs struct {
-	Command     command           `json:"command" jsonschema:"a string runs by sh -c; a list is a program with its arguments, without a shell"`
-	TimeoutSecs int               `json:"timeoutSecs,omitempty" jsonschema:"when the command is killed with all that it started"`
-	Workdir     string            `json:"workdir,omitempty" jsonschema:"absolute; without it, the machine's own"`
+	Command     command           `json:"command" jsonschema:"a string for sh -c, or argv"`
+	TimeoutSecs int               `json:"timeoutSecs,omitempty" jsonschema:"killed after"`
+	Workdir     string            `json:"workdir,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"its whole input; without it, none"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"default: none"`
 }
 
 // commandArgs completes the schema. The ceiling of the time-out is not in it: too long has a code of its own.

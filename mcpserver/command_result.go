@@ -12,27 +12,27 @@ import (
 
 // commandResult is what a command has done, or is doing.
 type commandResult struct {
-	Stdout         string           `json:"stdout" jsonschema:"output since the offset; of a long one the beginning and the end"`
+	Stdout         string           `json:"stdout"`
 	Stderr         string           `json:"stderr"`
-	ExitCode       *int             `json:"exitCode" jsonschema:"null while it runs; 124 when timed out, 128+n for a death by signal n"`
-	Truncated      bool             `json:"truncated" jsonschema:"some output was left out; overflow has the whole"`
+	ExitCode       *int             `json:"exitCode" jsonschema:"null while it runs"`
+	Truncated      bool             `json:"truncated"`
 	TimedOut       bool             `json:"timedOut"`
-	Overflow       []overflowResult `json:"overflow" jsonschema:"files in the machine that hold the whole output"`
-	StartedMachine bool             `json:"startedMachine" jsonschema:"the machine was stopped and has been booted"`
-	Running        bool             `json:"running" jsonschema:"not at its end: see poll-command"`
-	Job            *string          `json:"job" jsonschema:"for poll-command and signal-command"`
-	StdoutOffset   int64            `json:"stdoutOffset" jsonschema:"for the next poll-command"`
+	Overflow       []overflowResult `json:"overflow" jsonschema:"files with the whole output"`
+	StartedMachine bool             `json:"startedMachine"`
+	Running        bool             `json:"running"`
+	Job            *string          `json:"job"`
+	StdoutOffset   int64            `json:"stdoutOffset"`
 	StderrOffset   int64            `json:"stderrOffset"`
 	DurationMS     int64            `json:"durationMs"`
-	Hint           *string          `json:"hint" jsonschema:"what an exit code may mean"`
+	Hint           string           `json:"hint"`
 
 	machine string
 }
 
 type overflowResult struct {
-	Stream string `json:"stream" jsonschema:"stdout or stderr"`
+	Stream string `json:"stream"`
 	Path   string `json:"path"`
-	Bytes  int64  `json:"bytes" jsonschema:"of the whole stream"`
+	Bytes  int64  `json:"bytes"`
 }
 
 // resultOf returns what is told of a job after a poll.
@@ -40,7 +40,7 @@ func resultOf(m *smol.Machine, id string, p *smol.JobPart) *commandResult {
 	res := &commandResult{
 		Stdout: p.Stdout.String(), Stderr: p.Stderr.String(), Overflow: []overflowResult{}, Job: &id, machine: m.Name(),
 		Running: p.State == smol.JobRunning, TimedOut: p.State == smol.JobTimedOut, StartedMachine: m.Booted(),
-		StdoutOffset: p.Next.Stdout, StderrOffset: p.Next.Stderr, DurationMS: p.Duration.Milliseconds(), Hint: optional(p.Hint),
+		StdoutOffset: p.Next.Stdout, StderrOffset: p.Next.Stderr, DurationMS: p.Duration.Milliseconds(), Hint: p.Hint,
 	}
 	if p.State != smol.JobRunning && p.State != smol.JobLost {
 		res.ExitCode = &p.ExitCode

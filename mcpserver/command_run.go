@@ -50,7 +50,7 @@ func (c *call) runPlain(ctx context.Context, m *smol.Machine, in commandArgs) (*
 	}
 	res := plainResult(m, cmd.State, c.budget().Clip(stdout.Bytes()), c.budget().Clip(stderr.Bytes()))
 	if cmd.State != nil {
-		res.Hint = optional(cmd.State.Missing)
+		res.Hint = cmd.State.Missing
 	}
 	return res, nil
 }

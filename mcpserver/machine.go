@@ -10,18 +10,18 @@ import (
 
 // machineResult is a machine as a client sees it.
 type machineResult struct {
-	ID        string  `json:"id" jsonschema:"the fleet's id of it"`
-	Name      string  `json:"name" jsonschema:"what every other tool calls it"`
-	State     string  `json:"state" jsonschema:"the fleet's own word, such as running or stopped"`
+	ID        string  `json:"id"`
+	Name      string  `json:"name"`
+	State     string  `json:"state"`
 	CPUs      int     `json:"cpus"`
 	MemoryMB  int     `json:"memoryMb"`
-	Network   string  `json:"network" jsonschema:"egress: open, blocked or allow(host,cidr,...)"`
+	Network   string  `json:"network" jsonschema:"open, blocked or allow(host,cidr,...)"`
 	CreatedAt int64   `json:"createdAt" jsonschema:"Unix seconds"`
 	Image     *string `json:"image"`
-	PID       *int    `json:"pid" jsonschema:"host process of a local machine"`
-	URL       *string `json:"url" jsonschema:"address of the first published port of a cloud machine"`
-	StopsAt   *string `json:"stopsAt" jsonschema:"when the fleet stops it, RFC 3339"`
-	DeletesAt *string `json:"deletesAt" jsonschema:"when the fleet deletes it, RFC 3339"`
+	PID       *int    `json:"pid"`
+	URL       *string `json:"url"`
+	StopsAt   *string `json:"stopsAt"`
+	DeletesAt *string `json:"deletesAt"`
 }
 
 // machineOf returns what is told of a machine.

@@ -8,9 +8,9 @@ import (
 
 // egressArgs are the arguments that say what a new machine may reach.
 type egressArgs struct {
-	Network    string   `json:"network,omitempty" jsonschema:"egress: blocked or open"`
-	AllowHosts []string `json:"allowHosts,omitempty" jsonschema:"only these host names, with their subdomains; wins over network"`
-	AllowCIDRs []string `json:"allowCidrs,omitempty" jsonschema:"only these addresses or ranges; wins over network"`
+	Network    string   `json:"network,omitempty"`
+	AllowHosts []string `json:"allowHosts,omitempty" jsonschema:"names; wins over network"`
+	AllowCIDRs []string `json:"allowCidrs,omitempty" jsonschema:"wins over network"`
 }
 
 // network returns what the library is asked for.

@@ -25,7 +25,7 @@ func (c *command) UnmarshalJSON(data []byte) error {
 // commandSchema is the schema of a command. The choice stands inside a property, where every client takes it.
 func commandSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-		{Type: "string", MinLength: jsonschema.Ptr(1)},
+		{Type: "string"},
 		{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: jsonschema.Ptr(1)},
 	}}
 }
@@ -58,6 +58,15 @@ func inputSchema[T any]() *jsonschema.Schema {
 func outputSchema[T any]() *jsonschema.Schema {
 	s := schemaOf[T]()
 	walk(s, func(s *jsonschema.Schema) {
+		if s.Properties != nil {
+			s.AdditionalProperties = nil // results grow
+		}
+		for _, p := range s.Properties {
+			p.Required = nil // a list of tools has no room for what is in a result's parts
+		}
+		if s.Items != nil {
+			s.Items.Required = nil
+		}
 		typ := withoutNull(s.Types)
 		switch {
 		case typ == "":
@@ -65,7 +74,7 @@ func outputSchema[T any]() *jsonschema.Schema {
 			s.Type, s.Types = typ, nil
 		default:
 			inner := *s
-			inner.Type, inner.Types, inner.Description = typ, nil, ""
+			inner.Type, inner.Types, inner.Description, inner.Required = typ, nil, "", nil
 			*s = jsonschema.Schema{Description: s.Description, AnyOf: []*jsonschema.Schema{&inner, {Type: "null"}}}
 		}
 	})
@@ -103,7 +112,7 @@ func walk(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
 func withTarget(s *jsonschema.Schema) *jsonschema.Schema {
 	out := *s
 	out.Properties = map[string]*jsonschema.Schema{"target": {
-		Type: "string", Enum: []any{string(TargetLocal), string(TargetCloud)}, Description: "Fleet: local (this host, free) or cloud (billed).",
+		Type: "string", Enum: []any{string(TargetLocal), string(TargetCloud)},
 	}}
 	for name, p := range s.Properties {
 		out.Properties[name] = p
@@ -114,7 +123,10 @@ func withTarget(s *jsonschema.Schema) *jsonschema.Schema {
 }
 
 // set changes properties of a schema one after another, in a chain; a property that is not there is a mistake of this package.
-type set struct{ schema *jsonschema.Schema }
+type set struct {
+	schema *jsonschema.Schema
+	filled *[]string // strings that must not be empty; a list of tools has no room to say so of each
+}
 
 func (s set) prop(name string) *jsonschema.Schema {
 	p := s.schema.Properties[name]
@@ -151,10 +163,14 @@ func (s set) most(name string, n float64) set {
 	return s
 }
 
-// text wants a string that is not empty.
+// items changes what a list holds.
+func (s set) items(name string) set { return set{schema: s.prop(name).Items} }
+
+// text wants strings that are not empty.
 func (s set) text(names ...string) set {
 	for _, name := range names {
-		s.prop(name).MinLength = jsonschema.Ptr(1)
+		s.prop(name)
 	}
+	*s.filled = append(*s.filled, names...)
 	return s
 }

@@ -25,6 +25,7 @@ type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 type definition struct {
 	about
 	in, out *jsonschema.Schema
+	filled  []string // arguments that must not be empty
 	// run does the work; args have been checked against in.
 	run func(ctx context.Context, c *call, a *arguments, args json.RawMessage) (any, error)
 
@@ -37,7 +38,7 @@ type definition struct {
 func define[In, Out any](a about, adjust func(set), f func(context.Context, *call, In) (*Out, error)) *definition {
 	d := &definition{about: a, in: inputSchema[In](), out: outputSchema[Out]()}
 	if adjust != nil {
-		adjust(set{d.in})
+		adjust(set{d.in, &d.filled})
 	}
 	d.run = func(ctx context.Context, c *call, args *arguments, raw json.RawMessage) (any, error) {
 		var in In
@@ -58,7 +59,7 @@ func (d *definition) tool(withTarget bool) *mcp.Tool {
 	return &mcp.Tool{
 		Name: d.name, Title: d.title, Description: d.description, InputSchema: in, OutputSchema: d.out,
 		Annotations: &mcp.ToolAnnotations{
-			Title: d.title, ReadOnlyHint: d.hints.readOnly, IdempotentHint: d.hints.idempotent,
+			ReadOnlyHint: d.hints.readOnly, IdempotentHint: d.hints.idempotent,
 			DestructiveHint: &d.hints.destructive, OpenWorldHint: &d.hints.openWorld,
 		},
 	}
@@ -71,7 +72,7 @@ func listed(c *Config) []*definition {
 		if !slices.Contains(c.Toolsets, d.toolset) || c.ReadOnly && !d.hints.readOnly {
 			continue
 		}
-		d.plain, d.target = newArguments(d.in), newArguments(withTarget(d.in))
+		d.plain, d.target = newArguments(d.in, d.filled), newArguments(withTarget(d.in), d.filled)
 		out = append(out, d)
 	}
 	return out

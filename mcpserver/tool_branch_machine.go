@@ -8,9 +8,9 @@ import (
 )
 
 type branchMachineArgs struct {
-	Name      string `json:"name" jsonschema:"the running machine to copy; created with branchable: true"`
-	ChildName string `json:"childName" jsonschema:"name of the copy"`
-	Wait      bool   `json:"wait,omitempty" jsonschema:"until a command has run in the copy"`
+	Name      string `json:"name" jsonschema:"source"`
+	ChildName string `json:"childName"`
+	Wait      bool   `json:"wait,omitempty" jsonschema:"until a command has run"`
 }
 
 func branchMachine(cfg *Config) *definition {

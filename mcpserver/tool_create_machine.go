@@ -8,18 +8,18 @@ import (
 )
 
 type createMachineArgs struct {
-	Image string `json:"image" jsonschema:"OCI image, such as python:3.12-alpine"`
-	Name  string `json:"name,omitempty" jsonschema:"keeps the machine after this session; leave out for one that goes with it"`
+	Image string `json:"image" jsonschema:"OCI image: python:3.12-alpine"`
+	Name  string `json:"name,omitempty"`
 	sizeArgs
 	egressArgs
-	Ports      []portArg         `json:"ports,omitempty" jsonschema:"TCP ports to publish"`
-	Mounts     []mountArg        `json:"mounts,omitempty" jsonschema:"local only: host directories to show in the machine"`
-	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"disk of /workspace in GiB"`
-	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"local only: disk of the root file system in GiB"`
-	Cmd        []string          `json:"cmd,omitempty" jsonschema:"the machine's own workload; without it, one that sleeps"`
-	Env        map[string]string `json:"env,omitempty" jsonschema:"for every command in the machine"`
-	Start      bool              `json:"start,omitempty" jsonschema:"boot it and wait until a command has run"`
-	Branchable bool              `json:"branchable,omitempty" jsonschema:"needed for branch-machine later"`
+	Ports      []portArg         `json:"ports,omitempty"`
+	Mounts     []mountArg        `json:"mounts,omitempty" jsonschema:"local only"`
+	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"/workspace, GiB"`
+	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"local only: root, GiB"`
+	Cmd        []string          `json:"cmd,omitempty" jsonschema:"its own workload; default: sleeps"`
+	Env        map[string]string `json:"env,omitempty" jsonschema:"for every command"`
+	Start      bool              `json:"start,omitempty" jsonschema:"boot it and wait"`
+	Branchable bool              `json:"branchable,omitempty" jsonschema:"for branch-machine"`
 }
 
 type sizeArgs struct {
@@ -28,20 +28,20 @@ type sizeArgs struct {
 }
 
 type portArg struct {
-	Guest int `json:"guest" jsonschema:"port in the machine"`
-	Host  int `json:"host,omitempty" jsonschema:"local only: port on 127.0.0.1; without it, a free one"`
+	Guest int `json:"guest"`
+	Host  int `json:"host,omitempty" jsonschema:"local only: on 127.0.0.1; default: a free one"`
 }
 
 type mountArg struct {
-	Source   string `json:"source" jsonschema:"absolute host directory below a permitted root"`
-	Target   string `json:"target" jsonschema:"absolute path in the machine"`
+	Source   string `json:"source" jsonschema:"host directory"`
+	Target   string `json:"target" jsonschema:"path in the machine"`
 	Readonly bool   `json:"readonly,omitempty"`
 }
 
 type createMachineResult struct {
 	Machine   machineResult `json:"machine"`
-	Ephemeral bool          `json:"ephemeral" jsonschema:"deleted when this session ends"`
-	Ready     bool          `json:"ready" jsonschema:"a command has run in it"`
+	Ephemeral bool          `json:"ephemeral"`
+	Ready     bool          `json:"ready"`
 }
 
 func createMachine(cfg *Config) *definition {
@@ -54,16 +54,14 @@ func createMachine(cfg *Config) *definition {
 		hints: hints{openWorld: true},
 	}, func(s set) {
 		s.text("image", "name").egress(cfg.NetworkDefault).size(cfg).def("start", true).def("branchable", false)
-		s.least("storageGb", 1).least("overlayGb", 1)
-		port := set{s.prop("ports").Items}
-		port.least("guest", 1).most("guest", 65535).least("host", 1).most("host", 65535)
-		set{s.prop("mounts").Items}.text("source", "target").def("readonly", false)
+		s.items("ports").least("guest", 1).most("guest", 65535).least("host", 1).most("host", 65535)
+		s.items("mounts").def("readonly", false)
 	}, runCreateMachine)
 }
 
 // size completes the schema of sizeArgs.
 func (s set) size(cfg *Config) set {
-	return s.def("cpus", cfg.CPUs).least("cpus", 1).def("memoryMb", cfg.MemoryMiB).least("memoryMb", 64)
+	return s.def("cpus", cfg.CPUs).def("memoryMb", cfg.MemoryMiB)
 }
 
 func runCreateMachine(ctx context.Context, c *call, in createMachineArgs) (*createMachineResult, error) {

@@ -7,9 +7,9 @@ import (
 )
 
 type deleteMachineResult struct {
-	Deleted string       `json:"deleted" jsonschema:"name of the machine that is gone"`
-	Usage   *usageResult `json:"usage" jsonschema:"cloud: what it used, if the service tells"`
-	Cost    *costResult  `json:"cost" jsonschema:"cloud: its settled bill, if the service tells"`
+	Deleted string       `json:"deleted" jsonschema:"its name"`
+	Usage   *usageResult `json:"usage" jsonschema:"cloud"`
+	Cost    *costResult  `json:"cost" jsonschema:"cloud: settled bill, millionths of a US dollar"`
 }
 
 type usageResult struct {
@@ -21,8 +21,8 @@ type usageResult struct {
 }
 
 type costResult struct {
-	DueMicros   int64 `json:"dueMicros" jsonschema:"millionths of a US dollar to be paid"`
-	TotalMicros int64 `json:"totalMicros" jsonschema:"before credit and discounts"`
+	DueMicros   int64 `json:"dueMicros"`
+	TotalMicros int64 `json:"totalMicros" jsonschema:"before credit"`
 }
 
 func deleteMachine(*Config) *definition {

@@ -3,7 +3,7 @@ package mcpserver
 import "context"
 
 type nameArgs struct {
-	Name string `json:"name" jsonschema:"machine name or id"`
+	Name string `json:"name"`
 }
 
 func getMachine(*Config) *definition {

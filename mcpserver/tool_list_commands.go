@@ -8,22 +8,22 @@ import (
 )
 
 type listCommandsResult struct {
-	Commands []commandEntry `json:"commands" jsonschema:"newest first"`
+	Commands []commandEntry `json:"commands"`
 }
 
 type commandEntry struct {
 	Job        string  `json:"job"`
-	State      string  `json:"state" jsonschema:"running, exited, timed_out, signaled or lost"`
+	State      string  `json:"state"`
 	ExitCode   *int    `json:"exitCode"`
-	StartedAt  *string `json:"startedAt" jsonschema:"RFC 3339"`
+	StartedAt  *string `json:"startedAt"`
 	FinishedAt *string `json:"finishedAt"`
-	Command    string  `json:"command" jsonschema:"shortened if it is long"`
+	Command    string  `json:"command"`
 }
 
 func listCommands(*Config) *definition {
 	return define(about{
 		name: "list-commands", title: "List commands", toolset: "jobs",
-		description: "List the commands that a machine keeps, those of other sessions included, with their states: the running ones, and the ended ones whose output can still be read with poll-command. " +
+		description: "List the commands that a machine keeps, those of other sessions included: running ones, and ended ones whose output poll-command can still read. " +
 			"Use it to find a job whose id you do not have. Changes nothing; a machine that does not run is not booted.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) { s.text("name") }, func(ctx context.Context, c *call, in nameArgs) (*listCommandsResult, error) {

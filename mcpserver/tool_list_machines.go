@@ -9,11 +9,11 @@ import (
 )
 
 type listMachinesArgs struct {
-	Labels map[string]string `json:"labels,omitempty" jsonschema:"cloud only: machines that carry all of these labels"`
+	Labels map[string]string `json:"labels,omitempty" jsonschema:"cloud only: all of these"`
 }
 
 type listMachinesResult struct {
-	Machines []machineResult `json:"machines" jsonschema:"sorted by name"`
+	Machines []machineResult `json:"machines"`
 }
 
 func listMachines(*Config) *definition {

@@ -9,14 +9,14 @@ import (
 
 type pollCommandArgs struct {
 	jobArgs
-	StdoutOffset int64 `json:"stdoutOffset,omitempty" jsonschema:"from the result before; 0: from the beginning"`
+	StdoutOffset int64 `json:"stdoutOffset,omitempty"`
 	StderrOffset int64 `json:"stderrOffset,omitempty"`
-	WaitSecs     int   `json:"waitSecs,omitempty" jsonschema:"how long this call waits for the end"`
+	WaitSecs     int   `json:"waitSecs,omitempty" jsonschema:"this call waits"`
 }
 
 type jobArgs struct {
 	nameArgs
-	Job string `json:"job" jsonschema:"from run-command or list-commands"`
+	Job string `json:"job"`
 }
 
 func pollCommand(cfg *Config) *definition {
@@ -26,7 +26,7 @@ func pollCommand(cfg *Config) *definition {
 			"Changes nothing; polling twice from one offset gives the same. Also for commands of an earlier session. A job whose machine was stopped is lost: exitCode null, running false.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
-		s.text("name", "job").def("stdoutOffset", 0).least("stdoutOffset", 0).def("stderrOffset", 0).least("stderrOffset", 0).wait(cfg)
+		s.text("name", "job").def("stdoutOffset", 0).def("stderrOffset", 0).wait(cfg)
 	}, func(ctx context.Context, c *call, in pollCommandArgs) (*commandResult, error) {
 		m := c.machine(in.Name)
 		job := m.Job(in.Job)

@@ -4,13 +4,13 @@ import "context"
 
 type pullImageArgs struct {
 	nameArgs
-	Image string `json:"image" jsonschema:"OCI image, such as alpine:3.20"`
+	Image string `json:"image"`
 }
 
 type pullImageResult struct {
 	Reference    string `json:"reference"`
 	Digest       string `json:"digest"`
-	Size         int64  `json:"size" jsonschema:"unpacked, in bytes"`
+	Size         int64  `json:"size" jsonschema:"bytes, unpacked"`
 	Architecture string `json:"architecture"`
 	OS           string `json:"os"`
 	LayerCount   int    `json:"layerCount"`

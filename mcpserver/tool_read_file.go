@@ -15,23 +15,23 @@ const maxPage = 8 << 20
 type readFileArgs struct {
 	fileArgs
 	Encoding string `json:"encoding,omitempty"`
-	Offset   int64  `json:"offset,omitempty" jsonschema:"first byte"`
-	Length   int64  `json:"length,omitempty" jsonschema:"most bytes to return"`
+	Offset   int64  `json:"offset,omitempty"`
+	Length   int64  `json:"length,omitempty"`
 }
 
 type fileArgs struct {
 	nameArgs
-	Path string `json:"path" jsonschema:"absolute path in the machine"`
+	Path string `json:"path" jsonschema:"absolute"`
 }
 
 type readFileResult struct {
 	Path           string `json:"path"`
 	Content        string `json:"content"`
-	Encoding       string `json:"encoding" jsonschema:"of content: utf8 or base64"`
-	Size           int64  `json:"size" jsonschema:"of the whole file, in bytes"`
+	Encoding       string `json:"encoding"`
+	Size           int64  `json:"size" jsonschema:"of the whole file"`
 	Offset         int64  `json:"offset"`
-	Bytes          int    `json:"bytes" jsonschema:"returned; the next page begins at offset + bytes"`
-	EOF            bool   `json:"eof" jsonschema:"nothing follows"`
+	Bytes          int    `json:"bytes" jsonschema:"returned"`
+	EOF            bool   `json:"eof"`
 	StartedMachine bool   `json:"startedMachine"`
 }
 
@@ -39,7 +39,7 @@ func readFile(cfg *Config) *definition {
 	return define(about{
 		name: "read-file", title: "Read file", toolset: "core",
 		description: "Read a file of a machine, or a page of it. Without length " + bytesText(cfg.MaxOutputBytes) + " come back; eof: false means that more follows from offset + bytes. A page of a large file costs a page. " +
-			"Bytes that are not UTF-8 are INVALID: use encoding base64. A page of utf8 never splits a character. A stopped machine is booted first, which startedMachine tells; the file does not change. For parts found by content use run-command with grep or sed.",
+			"Bytes that are not UTF-8 are INVALID: use encoding base64. A page of utf8 never splits a character. A stopped machine is booted first. To find parts by content use run-command with grep.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "path").encoding().def("offset", 0).least("offset", 0).def("length", cfg.MaxOutputBytes).least("length", 1).most("length", maxPage)

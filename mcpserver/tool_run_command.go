@@ -8,7 +8,7 @@ import (
 type runCommandArgs struct {
 	nameArgs
 	commandArgs
-	WaitSecs int `json:"waitSecs,omitempty" jsonschema:"how long this call waits; then the command runs on as a job"`
+	WaitSecs int `json:"waitSecs,omitempty" jsonschema:"this call waits"`
 }
 
 func runCommand(cfg *Config) *definition {

@@ -9,7 +9,7 @@ import (
 )
 
 type runOnceArgs struct {
-	Image string `json:"image" jsonschema:"OCI image, such as python:3.12-alpine"`
+	Image string `json:"image"`
 	commandArgs
 	sizeArgs
 	egressArgs
@@ -17,7 +17,7 @@ type runOnceArgs struct {
 
 type runOnceResult struct {
 	commandResult
-	Machine string `json:"machine" jsonschema:"the name that the machine had; it is deleted"`
+	Machine string `json:"machine" jsonschema:"deleted already"`
 }
 
 // onceMargin is what the wait for a command gets beyond its time-out, so that its end is seen.
@@ -29,7 +29,7 @@ const deleteBound = 30 * time.Second
 func runOnce(cfg *Config) *definition {
 	return define(about{
 		name: "run-once", title: "Run once", toolset: "core",
-		description: "Create a machine, run one command in it, return its output and exit code, and delete the machine whatever happens. For a single command that needs nothing from before and leaves nothing behind; " +
+		description: "Create a machine, run one command in it, return its output and exit code, and delete the machine whatever happens. For a single command; " +
 			"for several steps, or to read files afterwards, use create-machine and run-command. It waits for the whole timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") and never leaves a job. " +
 			"Of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; the rest is lost. Egress is " + cfg.RunOnceNetwork + " unless the call says otherwise.",
 		hints: hints{openWorld: true},
@@ -74,7 +74,7 @@ func runRunOnce(ctx context.Context, c *call, in runOnceArgs) (res *runOnceResul
 	res = &runOnceResult{commandResult: *out, Machine: spec.Name}
 	res.Job, res.Overflow, res.StartedMachine = nil, []overflowResult{}, false
 	if res.Truncated {
-		res.Hint = optional("Some output was left out and is lost. create-machine and run-command keep all of it in a file.")
+		res.Hint = "Some output was left out and is lost. create-machine and run-command keep all of it in a file."
 	}
 	return res, nil
 }

@@ -12,12 +12,12 @@ const signalWait = 500 * time.Millisecond
 
 type signalCommandArgs struct {
 	jobArgs
-	Signal string `json:"signal,omitempty" jsonschema:"INT as Ctrl-C does, TERM asks it to end, KILL ends it and all that it started"`
+	Signal string `json:"signal,omitempty"`
 }
 
 type signalCommandResult struct {
 	Job   string `json:"job"`
-	State string `json:"state" jsonschema:"running, exited, timed_out, signaled or lost, just after the signal"`
+	State string `json:"state"`
 }
 
 func signalCommand(*Config) *definition {

@@ -8,12 +8,12 @@ import (
 
 type startMachineArgs struct {
 	nameArgs
-	Wait bool `json:"wait,omitempty" jsonschema:"until a command has run in it"`
+	Wait bool `json:"wait,omitempty" jsonschema:"until a command has run"`
 }
 
 type readyResult struct {
 	Machine machineResult `json:"machine"`
-	Ready   bool          `json:"ready" jsonschema:"a command has run in it"`
+	Ready   bool          `json:"ready"`
 }
 
 func startMachine(cfg *Config) *definition {

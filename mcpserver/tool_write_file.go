@@ -8,12 +8,12 @@ import (
 type writeFileArgs struct {
 	fileArgs
 	Content  string `json:"content"`
-	Encoding string `json:"encoding,omitempty" jsonschema:"of content"`
+	Encoding string `json:"encoding,omitempty"`
 }
 
 type writeFileResult struct {
 	Path           string `json:"path"`
-	Size           int    `json:"size" jsonschema:"bytes written"`
+	Size           int    `json:"size"`
 	StartedMachine bool   `json:"startedMachine"`
 }
 
@@ -21,7 +21,7 @@ func writeFile(*Config) *definition {
 	return define(about{
 		name: "write-file", title: "Write file", toolset: "core",
 		description: "Write a file in a machine, replacing one that is there: what was there stays whole until the new content is complete, and its mode and owner are kept. Missing directories are made. " +
-			"A new file belongs to root with mode 0644; run-command with chmod changes that. A stopped machine is booted first. Use encoding base64 for bytes that are not text. To change a part of a large file use run-command with sed or patch.",
+			"A new file belongs to root with mode 0644; run-command with chmod changes that. A stopped machine is booted first. Use encoding base64 for bytes that are not text. To change part of a file use run-command with sed.",
 		hints: hints{destructive: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "path").encoding()

@@ -16,6 +16,7 @@ func definitions(c *Config) []*definition {
 		runOnce(c),
 		readFile(c),
 		writeFile(c),
+		machineLogs(c),
 		pullImage(c),
 		pollCommand(c),
 		signalCommand(c),

@@ -29,6 +29,10 @@ func TestEveryTool(t *testing.T) {
 			}
 			check("create-machine", args{"image": "alpine:3.20", "network": "open", "start": false})
 			check("list-machines", nil)
+			logs := check("machine-logs", args{"name": "box"})
+			if more := check("machine-logs", args{"name": "box", "cursor": logs["cursor"]}); len(more["lines"].([]any)) != 0 || more["truncated"] != false {
+				t.Errorf("after all of the log comes %v", more)
+			}
 			check("get-machine", args{"name": "box"})
 			check("write-file", args{"name": "box", "path": "/workspace/a.txt", "content": "grüß <dich>\n"})
 			if got := check("read-file", args{"name": "box", "path": "/workspace/a.txt"})["content"]; got != "grüß <dich>\n" {
