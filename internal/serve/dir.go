@@ -5,38 +5,22 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/smol-machines/smol-go/internal/private"
 	"github.com/smol-machines/smol-go/smol"
 )
 
-// makeDir makes the runtime directory, for this user only, unless there is one; that must be of this user and nobody else's.
-func makeDir(dir string) error {
-	err := os.MkdirAll(filepath.Dir(dir), 0o700)
-	if err == nil {
-		err = makePrivate(dir)
+// dirError says of an error of package private that there is no service because of it.
+func dirError(err error) error {
+	var e *private.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return unavailable(err, fmt.Sprintf("cannot make the runtime directory %s: %v", dir, err), "choose another one")
+	if e.Unsafe {
+		return failure(smol.CodePermissionDenied, ErrNotServed, nil, e.Problem, e.Fix)
 	}
-	return checkDir(dir)
-}
-
-// checkDir reports whether the directory can be trusted. The error matches fs.ErrNotExist if there is none.
-func checkDir(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return unavailable(err, fmt.Sprintf("the runtime directory %s cannot be used: %v", dir, err), "choose another one")
-	}
-	if !info.IsDir() {
-		return refuseDir(dir, "is no directory", "remove it, or name a directory itself and not a link to it")
-	}
-	return checkPrivate(dir, info)
-}
-
-func refuseDir(dir, why, fix string) error {
-	return failure(smol.CodePermissionDenied, ErrNotServed, nil, "the runtime directory "+dir+" "+why+"; whoever can write there could be served instead of you", fix)
+	return unavailable(e.Err, e.Problem, e.Fix)
 }
 
 // removeSocket removes a socket that nobody listens at. What is no socket is left alone, and an error: the serve would delete it.

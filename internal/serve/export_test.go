@@ -1,13 +1,15 @@
 package serve
 
-import "time"
+import (
+	"time"
+
+	"github.com/smol-machines/smol-go/internal/private"
+)
 
 // For the tests of what is pure, or depends on the system.
 var (
 	Minimal       = minimal
 	BinaryVersion = parseBinaryVersion
-	CheckSDDL     = checkSDDL
-	PrivateSDDL   = privateSDDL
 	ListenArg     = listenArgument
 	TrimLog       = trimLog
 	Tail          = tail
@@ -25,11 +27,11 @@ func ParseRecord(b []byte) (pid, owner int, url string, err error) {
 
 // HoldLock takes the lock at path, as another program does.
 func HoldLock(path string, exclusive bool) (release func(), err error) {
-	l, err := tryLock(path, exclusive)
+	l, err := private.TryLock(path, exclusive)
 	if l == nil {
 		return nil, err
 	}
-	return l.release, nil
+	return l.Release, nil
 }
 
 // Gone waits until p has ended.

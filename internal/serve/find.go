@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/private"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -26,18 +27,18 @@ func (s *Supervisor) find(ctx context.Context, before *Use) (*Use, error) {
 			return u, err
 		}
 	}
-	if err := makeDir(s.c.Dir); err != nil {
-		return nil, err
+	if err := private.MakeDir(s.c.Dir); err != nil {
+		return nil, dirError(err)
 	}
 	lock, err := s.lock(ctx.Done())
 	if gone := ended(ctx); gone != nil {
-		lock.release()
+		lock.Release()
 		return nil, gone
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer lock.release()
+	defer lock.Release()
 	s.step("locked")
 	before.leave()
 	if u, err := s.own(ctx); u != nil || err != nil {
@@ -69,12 +70,12 @@ func (u *Use) leave() {
 	}
 	u.left = true
 	u.watch()
-	u.users.release()
+	u.users.Release()
 }
 
 // lock takes serve.lock, which another program holds for as long as a start and a stop may take, until done is closed.
-func (s *Supervisor) lock(done <-chan struct{}) (*fileLock, error) {
-	lock, err := acquire(done, s.c.StartTimeout+2*s.c.StopTimeout, s.path("serve.lock"))
+func (s *Supervisor) lock(done <-chan struct{}) (*private.Lock, error) {
+	lock, err := private.Acquire(done, s.c.StartTimeout+2*s.c.StopTimeout, s.path("serve.lock"))
 	if err != nil {
 		return nil, unavailable(err, fmt.Sprintf("cannot lock %s: %v", s.path("serve.lock"), err), "see which program holds it, and that the file system has locks")
 	}
@@ -102,7 +103,7 @@ func (s *Supervisor) adopt(ctx context.Context, url string) (*Use, error) {
 		s.c.Log.Warn("passed over: another user listens there", "url", url, "error", text(err))
 		return nil, nil
 	case err != nil:
-		if !absent(err) {
+		if !Absent(err) {
 			s.c.Log.Warn("passed over: no service answers there", "url", url, "error", text(err))
 		}
 		return nil, nil
@@ -113,8 +114,8 @@ func (s *Supervisor) adopt(ctx context.Context, url string) (*Use, error) {
 	return &Use{URL: url, Version: version}, nil
 }
 
-// absent reports whether err says that nobody listens.
-func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || Refused(err) }
+// Absent reports whether err says that nobody listens at an address.
+func Absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || Refused(err) }
 
 // text is the message of err without what wraps it.
 func text(err error) string {
@@ -143,8 +144,8 @@ func (s *Supervisor) Check(ctx context.Context) error {
 			return s.gate(version, "the service at "+url)
 		}
 	}
-	if err := checkDir(s.c.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err := private.CheckDir(s.c.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return dirError(err)
 	}
 	_, err := s.program(ctx)
 	return err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func TestOrder(t *testing.T) {
 	p := newPlace(t)
 	c := p.config()
 	c.URL, c.Adopt = p.stale("stale.sock"), []string{p.stale("stale2.sock"), p.listen("usual.sock", health("1.20.1"))}
-	uses := func(want string, version string) {
+	uses := func(want, version string) {
 		t.Helper()
 		s := serve.New(c)
 		l := s.Lease()
@@ -158,7 +159,33 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 	p := newPlace(t)
 	p.write("run/serve.pid", 0o600, "4711\n")
 	refused(t, p.config(), serve.ErrNotServed, "serve.pid cannot be read", "remove the file")
+	url := p.listen("run/api.sock", health("1.20.1"))
+	l := newLease(p.config()) // what answers is used, whatever the record says
+	if u := get(t, l); u.URL != url || u.Ours() {
+		t.Errorf("uses %+v", u)
+	}
+	closeLease(t, l)
 	p.began(0)
+}
+
+// TestNoFilesLeft wants a serve left alone that this program has no means to ask.
+func TestNoFilesLeft(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	owner := p.program("supervisor")
+	pid := owner.uses()
+	owner.kill()
+	c := p.config()
+	c.Silence = time.Millisecond
+	c.Probe = func(context.Context, string) (string, error) { return "", os.NewSyscallError("socket", syscall.EMFILE) }
+	refused(t, c, serve.ErrNotServed, "cannot be asked", "open ones")
+	l := newLease(p.config())
+	if u := get(t, l); u.Process.PID != pid {
+		t.Errorf("uses %+v, not serve %d", u, pid)
+	}
+	closeLease(t, l)
+	p.began(1)
+	p.clean()
 }
 
 // TestDir refuses a runtime directory in which others could put their socket.

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/smol-machines/smol-go/internal/private"
 )
 
 const (
@@ -77,14 +79,14 @@ func (s *Supervisor) watchLog() (stop func()) {
 				return
 			case <-tick.C:
 			}
-			lock, err := tryLock(s.path("serve.lock"), true)
+			lock, err := private.TryLock(s.path("serve.lock"), true)
 			if lock == nil || err != nil {
 				continue
 			}
 			if err := trimLog(s.path("serve.log"), maxLog); err != nil {
 				s.c.Log.Debug("the log of the serve is not trimmed", "error", err)
 			}
-			lock.release()
+			lock.Release()
 		}
 	}()
 	return func() {

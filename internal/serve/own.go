@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
+
+	"github.com/smol-machines/smol-go/internal/private"
 )
 
 // own uses the serve of the runtime directory if there is one. The caller holds serve.lock, so a start or a stop that is on record here was
 // not brought to its end by who began it.
 func (s *Supervisor) own(ctx context.Context) (*Use, error) {
-	r, err := readRecord(s.path("serve.pid"))
-	if err != nil {
-		return nil, err
-	}
+	r, bad := readRecord(s.path("serve.pid"))
 	if r != nil && (!r.Process.Alive() || s.c.OwnURL != "" && r.URL != s.c.OwnURL) {
 		r = nil // it ended by itself, and a start writes a new record
 	}
@@ -22,7 +22,7 @@ func (s *Supervisor) own(ctx context.Context) (*Use, error) {
 		url = r.URL
 	}
 	if url == "" {
-		return nil, nil
+		return nil, bad
 	}
 	if r != nil && r.State == stateStopping {
 		return nil, s.end(r)
@@ -36,9 +36,11 @@ func (s *Supervisor) own(ctx context.Context) (*Use, error) {
 	case err == nil:
 		s.c.Log.Info("a service that is not on record is used, and left running", "url", url)
 		return &Use{URL: url, Version: version}, s.gate(version, "the service at "+url)
+	case bad != nil:
+		return nil, bad
 	case r != nil:
 		return s.await(ctx, r)
-	case absent(err):
+	case Absent(err):
 		return nil, nil
 	}
 	return nil, unavailable(err, fmt.Sprintf("%s is taken, and no service answers there: %s", url, text(err)), "end what listens there, or, if it is smolvm, "+where)
@@ -46,7 +48,7 @@ func (s *Supervisor) own(ctx context.Context) (*Use, error) {
 
 // share uses a serve that another program has started, or has left behind.
 func (s *Supervisor) share(r *record, version string) (*Use, error) {
-	users, err := tryLock(s.path("serve.users"), false)
+	users, err := private.TryLock(s.path("serve.users"), false)
 	if err != nil || users == nil {
 		return nil, unavailable(err, "cannot lock "+s.path("serve.users"), "")
 	}
@@ -67,7 +69,7 @@ func (s *Supervisor) share(r *record, version string) (*Use, error) {
 }
 
 // used is a serve of this directory in use.
-func (s *Supervisor) used(r *record, version string, users *fileLock, child <-chan exited) *Use {
+func (s *Supervisor) used(r *record, version string, users *private.Lock, child <-chan exited) *Use {
 	return &Use{URL: r.URL, Version: version, Process: r.Process, users: users, child: child, watch: s.watchLog()}
 }
 
@@ -86,13 +88,16 @@ func (s *Supervisor) await(ctx context.Context, r *record) (*Use, error) {
 		return nil, ended(ctx)
 	case errors.Is(err, errDied):
 		return nil, nil
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		// That is no fault of the serve.
+		return nil, unavailable(err, fmt.Sprintf("the serve with pid %d cannot be asked: %s", r.PID, text(err)), "close files, or raise the limit of open ones")
 	}
-	alone, lockErr := tryLock(s.path("serve.users"), true)
+	alone, lockErr := private.TryLock(s.path("serve.users"), true)
 	if alone == nil {
 		return nil, unavailable(errors.Join(err, lockErr), fmt.Sprintf("the serve with pid %d, which another program uses, does not answer", r.PID),
 			"see "+s.path("serve.log")+"; end it, machines run on")
 	}
-	defer alone.release()
+	defer alone.Release()
 	if err := s.end(r); err != nil || r.State != stateStarting {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/smol-machines/smol-go/internal/private"
 )
 
 // What the owner of a record was about to do.
@@ -64,34 +66,14 @@ func parseRecord(b []byte) (*record, error) {
 	return r, nil
 }
 
-// write replaces the record as a whole.
+// write replaces the record as a whole. It is only called under serve.lock.
 func (r *record) write(path string) error {
 	b, err := json.Marshal(r)
 	if err == nil {
-		err = replaceFile(path, append(b, '\n'))
+		err = private.Replace(path, append(b, '\n'))
 	}
 	if err != nil {
 		return unavailable(err, "cannot write "+path+": "+err.Error(), "see that the disk is not full")
-	}
-	return nil
-}
-
-// replaceFile is only called under serve.lock, so the other name is free.
-func replaceFile(path string, b []byte) error {
-	next := path + ".new"
-	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(next, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(next))
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/private"
 )
 
 // Config says where to look and what to start. New copies it.
@@ -68,7 +70,7 @@ type Use struct {
 	// Process is the serve, if it is one of this runtime directory.
 	Process Process
 
-	users *fileLock     // held while this program uses the serve; nil for one that somebody else looks after
+	users *private.Lock     // held while this program uses the serve; nil for one that somebody else looks after
 	child <-chan exited // of a serve that this program started
 	watch func()        // ends the watch over the log
 	left  bool          // this program's part has ended

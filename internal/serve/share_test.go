@@ -139,3 +139,21 @@ func TestLost(t *testing.T) {
 	closeLease(t, l)
 	p.clean()
 }
+
+// TestMovesOn uses a service that has come to be where it is looked for first, and stops the serve that was lost.
+func TestMovesOn(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	c := p.config()
+	c.URL = "unix://" + p.dir + "/configured.sock"
+	l := newLease(c)
+	u := get(t, l)
+	p.listen("configured.sock", health("1.20.1"))
+	l.Lost(u)
+	if again := get(t, l); again.URL != c.URL || again.Ours() {
+		t.Errorf("uses %+v", again)
+	}
+	p.clean()
+	closeLease(t, l)
+	p.began(1)
+}

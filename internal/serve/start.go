@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/private"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -56,14 +57,14 @@ func (s *Supervisor) start(ctx context.Context) (*Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	users, err := tryLock(s.path("serve.users"), false)
+	users, err := private.TryLock(s.path("serve.users"), false)
 	if err != nil || users == nil {
 		return nil, unavailable(err, "cannot lock "+s.path("serve.users"), "")
 	}
 	s.step("users")
 	u, err := s.launch(ctx, program, url, users)
 	if err != nil {
-		users.release()
+		users.Release()
 		return nil, err
 	}
 	s.step("running")
@@ -116,7 +117,7 @@ func (s *Supervisor) place(ctx context.Context) (string, error) {
 func listenArgument(url string) string { return strings.TrimPrefix(url, "http://") }
 
 // launch starts the program, puts it on record, and waits until it answers. Whatever fails leaves no process behind.
-func (s *Supervisor) launch(ctx context.Context, program, url string, users *fileLock) (*Use, error) {
+func (s *Supervisor) launch(ctx context.Context, program, url string, users *private.Lock) (*Use, error) {
 	log, err := openLog(s.path("serve.log"))
 	if err != nil {
 		return nil, unavailable(err, "cannot open the log: "+err.Error(), "see that the disk is not full")

@@ -3,6 +3,8 @@ package serve
 import (
 	"fmt"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/private"
 )
 
 // letGo ends this program's part in a service; if it is the last one that used a serve of the runtime directory, it stops it.
@@ -15,7 +17,7 @@ func (s *Supervisor) letGo(u *Use) error {
 		u.leave() // whoever holds the lock finds the serve, and is the last to let go of it
 		return err
 	}
-	defer lock.release()
+	defer lock.Release()
 	s.step("stop-locked")
 	return s.leaveLocked(u)
 }
@@ -24,14 +26,14 @@ func (s *Supervisor) letGo(u *Use) error {
 func (s *Supervisor) leaveLocked(u *Use) error {
 	u.leave()
 	s.step("stop-left")
-	alone, err := tryLock(s.path("serve.users"), true)
+	alone, err := private.TryLock(s.path("serve.users"), true)
 	if err != nil {
 		return unavailable(err, "cannot lock "+s.path("serve.users"), "")
 	}
 	if alone == nil {
 		return nil // others use it, and the last of them stops it
 	}
-	defer alone.release()
+	defer alone.Release()
 	s.step("stop-alone")
 	r, err := readRecord(s.path("serve.pid"))
 	if err != nil {

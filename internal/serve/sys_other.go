@@ -5,7 +5,6 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -20,11 +19,3 @@ func spawn(*command) (*exec.Cmd, *os.File, error) { return nil, nil, errSystem }
 func open(*os.File) error { return errSystem }
 
 func askToEnd(*os.Process) error { return errSystem }
-
-func lockFile(*os.File, bool) (bool, error) { return false, errSystem }
-
-func unlockFile(*os.File) {}
-
-func makePrivate(string) error { return errSystem }
-
-func checkPrivate(string, fs.FileInfo) error { return errSystem }

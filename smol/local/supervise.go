@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -218,7 +219,7 @@ func (s *seeker) dial(ctx context.Context, network, address string) (net.Conn, e
 			return nil, err
 		}
 		c, err := d.dial(ctx, network, address)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || !serve.Absent(err) && !errors.Is(err, serve.ErrForeign) {
 			return c, err
 		}
 		s.lease.Lost(u)
