@@ -13,6 +13,7 @@ import (
 
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
+	"github.com/smol-machines/smol-go/internal/rounds"
 	"github.com/smol-machines/smol-go/internal/simtest"
 )
 
@@ -121,5 +122,11 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Everything above again as an ordinary user, when this is root.
-func TestAsUser(t *testing.T) { simtest.AsUser(t, ".", "AsUser") }
+// Everything above again as an ordinary user, when this is root. What is repeated because it goes wrong only now and then is left to the long run.
+func TestAsUser(t *testing.T) {
+	skip := "AsUser"
+	if rounds.N(2) == 2 {
+		skip += "|Many|Cancelled|WhileKilled|WhileForking|InTheMiddle|Descriptors|EveryImage|InsideNamespaces"
+	}
+	simtest.AsUser(t, ".", skip)
+}
