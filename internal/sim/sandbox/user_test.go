@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/smol-machines/smol-go/internal/rounds"
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
-	"github.com/smol-machines/smol-go/internal/rounds"
 	"github.com/smol-machines/smol-go/internal/simtest"
 )
 
