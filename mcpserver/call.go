@@ -41,6 +41,10 @@ func (s *Server) perform(ctx context.Context, d *definition, req *mcp.CallToolRe
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := ss.enter(); err != nil {
+		return nil, nil, err
+	}
+	defer ss.leave()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ss.ended, cancel)()

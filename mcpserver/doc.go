@@ -13,7 +13,7 @@
 //		return err
 //	}
 //	defer srv.Close(context.WithoutCancel(ctx))
-//	return srv.MCP().Run(ctx, transport)
+//	return srv.Serve(ctx, mcpserver.Stdio(os.Stdin, os.Stdout))
 //
 // # Layout
 //

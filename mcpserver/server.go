@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 
@@ -118,8 +119,32 @@ func (s *Server) cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable)
 // both reports whether a call has to name its fleet.
 func (s *Server) both() bool { return len(s.targets) > 1 }
 
-// MCP returns the server of the protocol, to be connected to transports.
+// MCP returns the server of the protocol, to be connected to transports. See also [Server.Serve].
 func (s *Server) MCP() *mcp.Server { return s.mcp }
+
+// Serve serves the one client of a transport until it leaves, which is no error, or until ctx ends: then its calls are cancelled, and their
+// answers still go out. The session's ephemeral machines are deleted by Close at the latest.
+func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
+	conn, err := s.mcp.Connect(context.WithoutCancel(ctx), t, nil)
+	if err != nil {
+		return fmt.Errorf("mcpserver: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		ss := s.sessions[conn]
+		s.mu.Unlock()
+		if ss != nil {
+			ss.interrupt()
+		}
+		// How the connection ended is what Wait says.
+		_ = conn.Close()
+	})
+	defer stop()
+	if err := conn.Wait(); err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
+		return fmt.Errorf("mcpserver: %w", err)
+	}
+	return nil
+}
 
 // Close ends all sessions, deletes their ephemeral machines and then lets go of the fleets. The context bounds all of it.
 func (s *Server) Close(ctx context.Context) error {

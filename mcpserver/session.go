@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,6 +24,41 @@ type session struct {
 	narrowing narrowing
 	endOnce   sync.Once
 	endErr    error
+
+	mu    sync.Mutex     // held when calls grows and when ended ends, so that no call begins after the end
+	calls sync.WaitGroup // calls under way
+}
+
+// enter begins a call, unless the session has ended; leave ends it.
+func (ss *session) enter() error {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.ended.Err() != nil {
+		return fail(CodeUnavailable, "the session has ended")
+	}
+	ss.calls.Add(1)
+	return nil
+}
+
+func (ss *session) leave() { ss.calls.Done() }
+
+// interrupt cancels the calls of the session and lets no more begin.
+func (ss *session) interrupt() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.end()
+}
+
+// quiet waits until no call is under way: a create that was cancelled takes its machine back first.
+func (ss *session) quiet(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() { ss.calls.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("calls are still under way: %w", context.Cause(ctx))
+	}
 }
 
 // newID returns 8 hexadecimal digits.
@@ -64,8 +101,8 @@ func (s *Server) session(ctx context.Context, conn *mcp.ServerSession) (*session
 // end ends a session: what it waits for stops, and its ephemeral machines go.
 func (s *Server) end(ctx context.Context, ss *session) error {
 	ss.endOnce.Do(func() {
-		ss.end()
-		ss.endErr = s.keeper.endSession(ctx, ss)
+		ss.interrupt()
+		ss.endErr = errors.Join(ss.quiet(ctx), s.keeper.endSession(ctx, ss))
 	})
 	return ss.endErr
 }

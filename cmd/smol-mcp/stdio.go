@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"time"
 
@@ -36,9 +35,5 @@ func serveStdio(ctx context.Context, p *program, o *options) (err error) {
 		defer cancel()
 		err = errors.Join(err, srv.Close(bound))
 	}()
-	err = srv.MCP().Run(ctx, mcpserver.Stdio(p.stdin, p.stdout))
-	if errors.Is(err, io.EOF) || ctx.Err() != nil {
-		return nil
-	}
-	return err
+	return srv.Serve(ctx, mcpserver.Stdio(p.stdin, p.stdout))
 }
