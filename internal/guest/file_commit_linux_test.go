@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/smol-machines/smol-go/internal/guest"
+	"github.com/smol-machines/smol-go/internal/rounds"
 )
 
 const oddName = " o'd\n$x*/-ü\""
@@ -224,7 +225,7 @@ func TestFileCommitIsAtomic(t *testing.T) {
 				}
 			}
 		}()
-		for i := range 10 {
+		for i := range rounds.N(4) {
 			m.want(t, &guest.FileCommit{Path: path, Mode: -1, Pieces: []guest.FilePiece{m.stage(t, contents[i%2])}}, guest.FileOK)
 		}
 		close(stop)

@@ -70,8 +70,8 @@ func TestEncodeReply(t *testing.T) {
 	stdout, stderr := []byte("0123456789\nabc\x00"), []byte("errors\n")
 	for _, state := range []guest.State{guest.Running, guest.Exited, guest.TimedOut, guest.Signaled, guest.Lost} {
 		for _, clip := range []bool{false, true} {
-			for budget := range int64(20) {
-				for offset := range int64(20) {
+			for _, budget := range []int64{0, 1, 2, 3, 6, 11, 12, 19} {
+				for _, offset := range []int64{0, 1, 2, 7, 11, 13, 14, 15, 19} {
 					v := guest.View{Stdout: offset, Stderr: offset / 2, Budget: budget, Clip: clip}
 					want := &guest.Reply{State: state, Started: time.Second, Ended: 12 * time.Minute, Base: "/b"}
 					if state == guest.Exited {
