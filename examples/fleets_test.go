@@ -14,6 +14,8 @@ var outputs = map[string]result{
 	"hello":  {Stdout: "Linux\n1024\n"},
 	"stream": {Stdout: "line 1\nline 2\nline 3\nexit status 3\n", Stderr: "that was all\n"},
 	"files":  {Stdout: "HELLO\nsrc/hello.txt 6\nsrc/loud.txt 6\nsrc/run.sh 42\n"},
+	"jobs":   {Stdout: "step 1\na process of ours was killed; the job goes on\nstep 2\nstep 3\nthe job exited with 3\n"},
+	"race":   {Stdout: "plus wins:\necho $(($1 + $2))\n"},
 	"branch": {Stdout: "first:\nprepared once\ntried the first idea\nsecond:\nprepared once\ntried the second idea\n"},
 }
 
