@@ -95,7 +95,7 @@ func toToolError(ctx context.Context, err error) *ToolError {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &ToolError{Code: CodeTimeout, Message: plain(err), Err: err}
 	case errors.As(err, &se):
-		return &ToolError{Code: codeOf(se.Code), Message: plain(err), Hint: se.Hint, Err: err}
+		return &ToolError{Code: codeOf(se.Code), Message: plain(err), Hint: argumentNames.Replace(se.Hint), Err: err}
 	default:
 		return &ToolError{Code: CodeInternal, Message: plain(err), Err: err}
 	}
@@ -116,7 +116,7 @@ var argumentNames = strings.NewReplacer(
 	"Spec.Name", "name", "Spec.Image", "image", "Spec.Command", "cmd", "Spec.Env", "env", "Spec.Ports", "ports", "Spec.Mounts", "mounts",
 	"Spec.Resources.CPUs", "cpus", "Spec.Resources.MemoryMiB", "memoryMb", "Spec.Resources.DiskGiB", "storageGb",
 	"Spec.Resources.OverlayGiB", "overlayGb", "Spec.Network.AllowHosts", "allowHosts", "Spec.Network.AllowCIDRs", "allowCidrs",
-	"Spec.Network.Open", "network", "Spec.Branchable", "branchable", "Spec.Labels", "labels", "Cmd.Args", "command", "Cmd.Env", "env",
+	"Spec.Network.Open", "network: open", "Spec.Branchable", "branchable", "Spec.Labels", "labels", "Cmd.Args", "command", "Cmd.Env", "env",
 	"Cmd.Dir", "workdir", "Cmd.Stdin", "stdin", "Cmd.Timeout", "timeoutSecs", "PollOptions.From.Stdout", "stdoutOffset",
 	"PollOptions.From.Stderr", "stderrOffset", "OpenOptions.Offset", "offset", "OpenOptions.Length", "length",
 )

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -31,6 +32,8 @@ func egressHint(t Target, n smol.Network, ports bool, e *ToolError) *ToolError {
 	}
 	var hint string
 	switch {
+	case strings.Contains(e.Hint, "network: open"):
+		return e
 	case t == TargetLocal:
 		hint = "Egress is blocked: an image from a registry is pulled inside the machine, which network: open, or allowHosts with the registry, permits."
 	case ports:
