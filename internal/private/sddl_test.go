@@ -11,7 +11,7 @@ import (
 func TestSDDL(t *testing.T) {
 	const me, other = "S-1-5-21-1-2-3-1001", "S-1-5-21-1-2-3-1002"
 	for sddl, want := range map[string]string{
-		private.PrivateSDDL(me):                                  "",
+		private.PrivateSDDL(me):                                "",
 		"O:" + me + "G:DUD:PAI(A;OICI;FA;;;" + me + ")":        "",
 		"O:BAG:SYD:(A;OICIID;FA;;;BA)(D;;FA;;;WD)":             "",
 		"O:" + me + "D:(A;;FA;;;" + me + ")(A;;0x1200a9;;;BU)": "BU has access",

@@ -70,7 +70,7 @@ type Use struct {
 	// Process is the serve, if it is one of this runtime directory.
 	Process Process
 
-	users *private.Lock     // held while this program uses the serve; nil for one that somebody else looks after
+	users *private.Lock // held while this program uses the serve; nil for one that somebody else looks after
 	child <-chan exited // of a serve that this program started
 	watch func()        // ends the watch over the log
 	left  bool          // this program's part has ended
