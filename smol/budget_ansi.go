@@ -7,7 +7,7 @@ import (
 
 var (
 	// ansi is a sequence for a terminal: control sequences, commands that end with BEL or ST, and those of two or three characters.
-	ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-~])")
+	ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-OQ-WYZ\\\\`-~])")
 	// ansiRest is what is left of a control sequence whose beginning was cut off.
 	ansiRest = regexp.MustCompile(`^(?:\[[0-9;?]*[@-~]|[0-9;]+m|m)`)
 )

@@ -1,9 +1,16 @@
 package smol_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or is a program that a test has started: see jobClient.
+func TestMain(m *testing.M) {
+	if order := os.Getenv(clientOrder); order != "" {
+		os.Exit(jobClient(order))
+	}
+	goleak.VerifyTestMain(m)
+}
