@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func serve(t *testing.T, change func(*mcpserver.Options)) *server {
 	t.Helper()
 	s := &server{log: &bytes.Buffer{}}
 	o := &mcpserver.Options{Config: mcpserver.DefaultConfig(), Logger: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	o.Config.RuntimeDir = t.TempDir()
+	o.Config.RuntimeDir = filepath.Join(t.TempDir(), "run")
 	change(o)
 	srv, err := mcpserver.New(o)
 	if err != nil {

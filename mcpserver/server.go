@@ -129,6 +129,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	if err != nil {
 		return fmt.Errorf("mcpserver: %w", err)
 	}
+	s.keeper.begin(ctx)
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		ss := s.sessions[conn]
@@ -144,30 +145,4 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 		return fmt.Errorf("mcpserver: %w", err)
 	}
 	return nil
-}
-
-// Close ends all sessions, deletes their ephemeral machines and then lets go of the fleets. The context bounds all of it.
-func (s *Server) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	var open []*session
-	for _, ss := range s.sessions {
-		open = append(open, ss)
-	}
-	s.mu.Unlock()
-	var errs []error
-	for _, ss := range open {
-		errs = append(errs, s.end(ctx, ss))
-	}
-	done := make(chan struct{})
-	go func() { s.ends.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		errs = append(errs, fmt.Errorf("mcpserver: sessions did not end: %w", context.Cause(ctx)))
-	}
-	for _, src := range s.sources {
-		errs = append(errs, src.Close(ctx))
-	}
-	return errors.Join(errs...)
 }

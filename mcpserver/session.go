@@ -102,7 +102,10 @@ func (s *Server) session(ctx context.Context, conn *mcp.ServerSession) (*session
 func (s *Server) end(ctx context.Context, ss *session) error {
 	ss.endOnce.Do(func() {
 		ss.interrupt()
-		ss.endErr = errors.Join(ss.quiet(ctx), s.keeper.endSession(ctx, ss))
+		// A call that does not end must not take the time in which the machines are deleted.
+		quiet, cancel := context.WithTimeout(ctx, quietBound)
+		defer cancel()
+		ss.endErr = errors.Join(ss.quiet(quiet), s.keeper.endSession(ctx, ss))
 	})
 	return ss.endErr
 }

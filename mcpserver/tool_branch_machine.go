@@ -21,11 +21,7 @@ func branchMachine(cfg *Config) *definition {
 			"A childName that begins with " + cfg.MachinePrefix + " is deleted when this session ends; another stays, and on cloud is billed.",
 		hints: hints{},
 	}, func(s set) { s.text("name", "childName").def("wait", true) }, func(ctx context.Context, c *call, in branchMachineArgs) (*readyResult, error) {
-		if err := c.server.keeper.expect(ctx, c.session, c.target, in.ChildName); err != nil {
-			return nil, err
-		}
-		opts := &smol.BranchOptions{Unready: !in.Wait, Labels: c.server.keeper.labels(c.session, c.target, in.ChildName)}
-		m, err := c.machine(in.Name).Branch(ctx, in.ChildName, opts)
+		m, err := c.branch(ctx, in)
 		if err != nil {
 			return nil, unbranched(ctx, err)
 		}
@@ -35,6 +31,21 @@ func branchMachine(cfg *Config) *definition {
 		}
 		return &readyResult{Machine: machineOf(info), Ready: in.Wait}, nil
 	})
+}
+
+func (c *call) branch(ctx context.Context, in branchMachineArgs) (*smol.Machine, error) {
+	k, source := c.server.keeper, c.machine(in.Name)
+	claim, err := k.expect(ctx, c.session, c.target, in.ChildName)
+	if err != nil {
+		return nil, err
+	}
+	opts := &smol.BranchOptions{Unready: !in.Wait}
+	var m *smol.Machine
+	if opts.Labels, err = k.labels(ctx, c.session, c.target, source, in.ChildName); err == nil {
+		m, err = source.Branch(ctx, in.ChildName, opts)
+	}
+	claim.settle(m, err)
+	return m, err
 }
 
 // unbranched gives the error of a branch its code.

@@ -69,11 +69,13 @@ func runCreateMachine(ctx context.Context, c *call, in createMachineArgs) (*crea
 	if err != nil {
 		return nil, err
 	}
-	if err := c.server.keeper.expect(ctx, c.session, c.target, spec.Name); err != nil {
+	claim, err := c.server.keeper.expect(ctx, c.session, c.target, spec.Name)
+	if err != nil {
 		return nil, err
 	}
 	c.server.keeper.spec(c.session, c.target, spec)
 	m, err := c.fleet.Create(ctx, *spec, &smol.CreateOptions{ReadyTimeout: c.config().ReadyTimeout, Stopped: !in.Start})
+	claim.settle(m, err)
 	if err != nil {
 		return nil, c.uncreated(ctx, spec, err)
 	}

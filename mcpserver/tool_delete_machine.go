@@ -46,7 +46,8 @@ func runDeleteMachine(ctx context.Context, c *call, in nameArgs) (*deleteMachine
 		if err := m.Delete(ctx, nil); err != nil {
 			return nil, err
 		}
-		return res, c.server.keeper.forget(ctx, c.target, res.Deleted)
+		c.server.keeper.forget(c.target, res.Deleted)
+		return res, nil
 	}
 	bill, err := cm.DeleteWithUsage(ctx, nil)
 	if err != nil {
@@ -62,5 +63,6 @@ func runDeleteMachine(ctx context.Context, c *call, in nameArgs) (*deleteMachine
 		}
 		res.Cost = &costResult{DueMicros: int64(bill.Cost.Due), TotalMicros: int64(bill.Cost.Total)}
 	}
-	return res, c.server.keeper.forget(ctx, c.target, res.Deleted)
+	c.server.keeper.forget(c.target, res.Deleted)
+	return res, nil
 }

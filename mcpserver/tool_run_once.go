@@ -50,11 +50,13 @@ func runRunOnce(ctx context.Context, c *call, in runOnceArgs) (res *runOnceResul
 	spec := &smol.Spec{
 		Name: c.ephemeralName(), Image: in.Image, Network: in.network(), Resources: smol.Resources{CPUs: in.CPUs, MemoryMiB: in.MemoryMB},
 	}
-	if err := c.server.keeper.expect(ctx, c.session, c.target, spec.Name); err != nil {
+	claim, err := c.server.keeper.expect(ctx, c.session, c.target, spec.Name)
+	if err != nil {
 		return nil, err
 	}
 	c.server.keeper.spec(c.session, c.target, spec)
 	m, err := c.fleet.Create(ctx, *spec, &smol.CreateOptions{ReadyTimeout: c.config().ReadyTimeout})
+	claim.settle(m, err)
 	if err != nil {
 		return nil, c.uncreated(ctx, spec, err)
 	}
@@ -86,5 +88,6 @@ func (c *call) discard(ctx context.Context, m *smol.Machine, name string) error 
 	if err := m.Delete(ctx, nil); err != nil && !isNotFound(err) {
 		return err
 	}
-	return c.server.keeper.forget(ctx, c.target, name)
+	c.server.keeper.forget(c.target, name)
+	return nil
 }

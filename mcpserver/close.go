@@ -1,0 +1,68 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Close ends all sessions, deletes their ephemeral machines and then lets go of the fleets; last, it stops the local service if this process
+// has started it and nobody else uses it. It takes ten seconds at most, less if ctx ends before; what could not be done by then is
+// in the error, and machines that are left are deleted by the next start.
+func (s *Server) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownBound)
+	defer cancel()
+	errs := []error{s.closeSessions(ctx)}
+	s.keeper.finish()
+	for t, src := range s.sources {
+		if err := within(ctx, func() error { return src.Close(ctx) }); err != nil {
+			errs = append(errs, fmt.Errorf("mcpserver: end of the %s fleet: %w", t, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// closeSessions ends all sessions at once, and leaves some time for the fleets.
+func (s *Server) closeSessions(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) > 2*stopBound {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-stopBound))
+		defer cancel()
+	}
+	s.mu.Lock()
+	s.closed = true
+	var open []*session
+	for _, ss := range s.sessions {
+		open = append(open, ss)
+	}
+	s.mu.Unlock()
+	errs := make([]error, len(open))
+	var all sync.WaitGroup
+	for i, ss := range open {
+		all.Go(func() {
+			errs[i] = s.end(ctx, ss)
+			// How the connection ended is for its transport to say.
+			_ = ss.conn.Close()
+		})
+	}
+	// A session that ended by itself is not among them any more.
+	err := within(ctx, func() error { all.Wait(); s.ends.Wait(); return errors.Join(errs...) })
+	if err != nil {
+		return fmt.Errorf("mcpserver: end of sessions: %w", err)
+	}
+	return nil
+}
+
+// within returns what fn does, or that the context ended before.
+func within(ctx context.Context, fn func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- fn() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("given up: %w", context.Cause(ctx))
+	}
+}
