@@ -27,7 +27,8 @@ func TestSimFrozen(t *testing.T) {
 	}
 	for name, err := range map[string]error{"command": c.Wait(), "job": second(job.Wait(t.Context()))} {
 		var state *smol.StateError
-		if !errors.As(err, &state) || state.Got != smol.StateFrozen {
+		// A poll that is on its way when the machine freezes makes this service stop it.
+		if !errors.As(err, &state) || state.Got != smol.StateFrozen && state.Got != smol.StateStopped {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

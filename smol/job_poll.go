@@ -105,9 +105,10 @@ func (j *Job) told(reply *guest.Reply, err error, next func(*guest.Reply) (*JobP
 type watch struct {
 	o     *PollOptions
 	until time.Time
+	mute  bool // no output is wanted
 }
 
-func newWatch(o *PollOptions) *watch { return &watch{o, time.Now().Add(o.Wait)} }
+func newWatch(o *PollOptions) *watch { return &watch{o: o, until: time.Now().Add(o.Wait)} }
 
 // left is how long the poll may still wait.
 func (w *watch) left() time.Duration { return max(0, time.Until(w.until)) }
@@ -115,6 +116,9 @@ func (w *watch) left() time.Duration { return max(0, time.Until(w.until)) }
 // view asks for output only if the answer to it can be the last.
 func (w *watch) view(wait time.Duration) guest.View {
 	wait = min(wait, w.left())
+	if w.mute {
+		return guest.View{Wait: wait}
+	}
 	return guest.View{
 		Stdout: w.o.From.Stdout, Stderr: w.o.From.Stderr, Wait: wait, News: w.o.News, Clip: true, Budget: int64(w.o.Budget.bytes()),
 		Hush: !w.o.News && wait < w.left(),

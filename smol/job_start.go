@@ -52,6 +52,7 @@ func (c *Cmd) startJob(ctx context.Context, opts *JobOptions) (*Job, error) {
 	c.run = r
 	c.mu.Unlock()
 	r.asJob(poll)
+	r.watch.mute = opts.Poll == nil
 	return r.startJob(poll, opts.Poll != nil)
 }
 
