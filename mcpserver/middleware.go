@@ -201,7 +201,7 @@ func (g *gate) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			if method == methodCall {
 				return failure(e), nil
 			}
-			return nil, e
+			return nil, protocolError(ctx, e)
 		}
 		defer g.leave()
 		return next(ctx, method, req)

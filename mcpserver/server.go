@@ -35,6 +35,7 @@ type Server struct {
 	targets []Target
 	sources map[Target]FleetSource
 	keeper  *keeper
+	watches *watches
 
 	// notify sends a notification to one session; see catchSender.
 	notify mcp.MethodHandler
@@ -63,6 +64,7 @@ func New(o *Options) (*Server, error) {
 		return nil, fmt.Errorf("mcpserver: %w", err)
 	}
 	s.keeper = newKeeper(s)
+	s.watches = newWatches(s)
 	s.order = listed(s.config)
 	v := o.Version
 	if v == "" {
@@ -70,7 +72,7 @@ func New(o *Options) (*Server, error) {
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "smol-mcp", Title: "smol machines", Version: v}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-		SetCacheable: s.cacheable,
+		SetCacheable: s.cacheable, SubscribeHandler: s.watches.subscribe, UnsubscribeHandler: s.watches.unsubscribe,
 	})
 	s.register()
 	return s, nil
@@ -122,8 +124,8 @@ func (s *Server) both() bool { return len(s.targets) > 1 }
 // MCP returns the server of the protocol, to be connected to transports. See also [Server.Serve].
 func (s *Server) MCP() *mcp.Server { return s.mcp }
 
-// Serve serves the one client of a transport until it leaves, which is no error, or until ctx ends: then its calls are cancelled, and their
-// answers still go out. The session's ephemeral machines are deleted by Close at the latest.
+// Serve serves the one client of a transport until it leaves, which is no error, or until ctx ends: then its calls are cancelled.
+// The session's ephemeral machines are deleted by Close at the latest.
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	conn, err := s.mcp.Connect(context.WithoutCancel(ctx), t, nil)
 	if err != nil {

@@ -40,6 +40,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"stdio", "serve one client over the standard streams (the default)", serveStdio},
+		{"demo", "do a whole job as an agent would, on smolvm or else on smolsim, call by call", serveDemo},
 	}
 }
 

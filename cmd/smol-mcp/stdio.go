@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/smol-machines/smol-go/mcpserver"
@@ -35,5 +37,17 @@ func serveStdio(ctx context.Context, p *program, o *options) (err error) {
 		defer cancel()
 		err = errors.Join(err, srv.Close(bound))
 	}()
+	defer keepStreams()()
 	return srv.Serve(ctx, mcpserver.Stdio(p.stdin, p.stdout))
+}
+
+// keepStreams keeps standard output for the protocol: what anything else in this process prints goes to standard error. And a client that
+// is gone is an error of a write then, and not a signal that ends this process before it has deleted its machines. The function it returns
+// undoes that.
+func keepStreams() func() {
+	// Not Ignore: the programs that are started would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	stdout := os.Stdout
+	os.Stdout = os.Stderr
+	return func() { os.Stdout = stdout }
 }
