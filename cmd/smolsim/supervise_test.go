@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/smol-machines/smol-go/internal/simtest"
@@ -30,7 +31,11 @@ func supervised(t *testing.T) *local.ServeOptions {
 	}
 	launcher := filepath.Join(dir, "smolvm")
 	script := fmt.Sprintf("#!/bin/sh\n%s=1 GORACE=atexit_sleep_ms=0 GOCOVERDIR='%s' exec '%s' \"$@\"\n", asProgram, os.Getenv("GOCOVERDIR"), self)
-	if err := os.WriteFile(launcher, []byte(script), 0o700); err != nil {
+	// What another test forks meanwhile would hold the file open for writing, and nobody can execute such a file.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(launcher, []byte(script), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return &local.ServeOptions{

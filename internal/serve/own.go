@@ -36,6 +36,8 @@ func (s *Supervisor) own(ctx context.Context) (*Use, error) {
 	case err == nil:
 		s.c.Log.Info("a service that is not on record is used, and left running", "url", url)
 		return &Use{URL: url, Version: version}, s.gate(version, "the service at "+url)
+	case starved(err):
+		return nil, cannotAsk(url, err)
 	case bad != nil:
 		return nil, bad
 	case r != nil:
@@ -88,9 +90,8 @@ func (s *Supervisor) await(ctx context.Context, r *record) (*Use, error) {
 		return nil, ended(ctx)
 	case errors.Is(err, errDied):
 		return nil, nil
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		// That is no fault of the serve.
-		return nil, unavailable(err, fmt.Sprintf("the serve with pid %d cannot be asked: %s", r.PID, text(err)), "close files, or raise the limit of open ones")
+	case starved(err):
+		return nil, cannotAsk(r.URL, err)
 	}
 	alone, lockErr := private.TryLock(s.path("serve.users"), true)
 	if alone == nil {
@@ -102,6 +103,13 @@ func (s *Supervisor) await(ctx context.Context, r *record) (*Use, error) {
 		return nil, err
 	}
 	return nil, unavailable(err, fmt.Sprintf("the serve that another program had begun to start did not answer within %v", limit), "see "+s.path("serve.log"))
+}
+
+// starved reports whether it is this program that lacks the means to ask; then nothing is known about the serve.
+func starved(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
+
+func cannotAsk(url string, err error) error {
+	return unavailable(err, fmt.Sprintf("the service at %s cannot be asked: %s", url, text(err)), "close files, or raise the limit of open ones")
 }
 
 // end stops the serve that is on record, which nobody uses, and removes what it leaves.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -67,18 +68,25 @@ func (p *place) write(name string, mode os.FileMode, text string) string {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+	// What is forked meanwhile would hold the file open for writing, and nobody can execute such a file.
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), mode)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		p.t.Fatal(err)
 	}
 	return path
 }
 
-// freePort is a port that nobody has. It is none of those that the system gives to whoever connects or asks for any; and it is not tried by
-// listening, since what another test forks at that moment would hold it for a while.
+// ports counts those that were given to tests.
+var ports atomic.Int32
+
+// freePort is a port that nobody has, and that no other test is given: not by this process, nor by one that runs beside it, nor by the system to
+// whoever asks for any. It is not tried by listening, since what another test forks at that moment would hold it for a while.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		if port := strconv.Itoa(12000 + rand.IntN(20000)); isFree(port) {
+		if port := strconv.Itoa(12000 + os.Getpid()%200*100 + int(ports.Add(1))%100); isFree(port) {
 			return port
 		}
 	}
@@ -173,6 +181,10 @@ func (p *place) began(want int) {
 	p.t.Helper()
 	if pids, seconds := p.journal(); len(pids) != want || seconds != 0 {
 		p.t.Errorf("%d serves were started, want %d; %d of them while another one ran", len(pids), want, seconds)
+		for _, name := range []string{"serve.log", "serve.log.1"} {
+			b, err := os.ReadFile(filepath.Join(p.run, name))
+			p.t.Logf("%s: %s%v", name, b, err)
+		}
 	}
 }
 

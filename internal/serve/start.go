@@ -199,6 +199,7 @@ func (s *Supervisor) failed(ctx context.Context, r *record, child <-chan exited,
 func (s *Supervisor) answer(ctx context.Context, url string, limit time.Duration, alive func() bool) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var last error // of a question that was not cut off
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		lives := alive() // asked first: it may answer, and then end
 		version, err := s.probe(limited, url)
@@ -209,13 +210,15 @@ func (s *Supervisor) answer(ctx context.Context, url string, limit time.Duration
 			return "", ended(ctx)
 		case !lives:
 			return "", errDied
+		case limited.Err() == nil:
+			last = err
 		}
 		next := time.NewTimer(wait)
 		select {
 		case <-next.C:
 		case <-limited.Done():
 			next.Stop()
-			return "", errors.Join(context.Cause(limited), err)
+			return "", errors.Join(context.Cause(limited), last)
 		}
 	}
 }
