@@ -58,7 +58,7 @@ type Fault struct {
 	Action Action
 	// Delay is how long that takes to begin. It ends early when the client or the injector closes.
 	Delay time.Duration
-	// Work lets the handler do its work before Fail, Hang and Restart; its reply is thrown away.
+	// Work lets the handler do its work before Fail, Hang and Restart; its reply is thrown away. The other actions do it anyway, once.
 	Work bool
 	// Status, ContentType and Body are the answer of Fail. Zero status: 500. Empty content type: none is sent.
 	Status            int
@@ -91,4 +91,13 @@ func (f *Fault) hits(nth int) bool {
 		times = 1
 	}
 	return nth >= first && (times == 0 || nth < first+times)
+}
+
+// works reports whether the handler does its work before the action, which throws its reply away.
+func (f *Fault) works() bool {
+	switch f.Action {
+	case Fail, Hang, Restart:
+		return f.Work
+	}
+	return f.Action == LoseReply
 }

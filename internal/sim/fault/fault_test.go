@@ -2,6 +2,7 @@ package fault_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -92,6 +93,9 @@ func TestActions(t *testing.T) {
 		work         int32
 	}{
 		{"pass", fault.Fault{}, "HTTP/1.1 200 OK", whole, 1},
+		{"pass with the work", fault.Fault{Work: true}, "HTTP/1.1 200 OK", whole, 1},
+		{"cut with the work", fault.Fault{Action: fault.Cut, After: 10, Work: true}, "HTTP/1.1 200 OK", whole[:10], 1},
+		{"lose reply with the work", fault.Fault{Action: fault.LoseReply, Work: true}, "", "", 1},
 		{"delay", fault.Fault{Delay: 30 * time.Millisecond}, "HTTP/1.1 200 OK", whole, 1},
 		{"fail", fault.Fault{Action: fault.Fail, Status: 503, ContentType: "text/html", Body: "<h1>no</h1>"}, "HTTP/1.1 503 Service Unavailable", "<h1>no</h1>", 0},
 		{"fail by default", fault.Fault{Action: fault.Fail}, "HTTP/1.1 500 Internal Server Error", "", 0},
@@ -242,6 +246,43 @@ func TestDelayEndsWithInjector(t *testing.T) {
 	s.inj.Close()
 	if b, err := io.ReadAll(c); err != nil || len(b) > 0 {
 		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// A delay ends with its client, also when the request has a body, which comes whole to a client that stays.
+func TestDelayOfBodies(t *testing.T) {
+	got := make(chan string, 1)
+	inj := fault.New()
+	srv := httptest.NewServer(inj.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		got <- fmt.Sprint(len(b), err)
+	})))
+	defer srv.Close()
+	defer inj.Close()
+	gone := inj.Add(fault.Fault{Path: "/gone", Delay: time.Hour})
+	inj.Add(fault.Fault{Delay: time.Millisecond})
+	c, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(c, "POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+	waitFor(t, func() bool { return gone.Fired() == 1 })
+	c.Close()
+	srv.Config.SetKeepAlivesEnabled(false)
+	for _, size := range []int{0, 2, 5 << 20} {
+		resp, err := srv.Client().Post(srv.URL, "", strings.NewReader(strings.Repeat("x", size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if text := <-got; text != fmt.Sprint(size, error(nil)) {
+			t.Errorf("%d bytes arrive as %s", size, text)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := srv.Config.Shutdown(ctx); err != nil { // waits for the request whose client went
+		t.Errorf("the delay goes on without its client: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"io"
 	"maps"
 	"net/http"
@@ -124,7 +125,7 @@ func (i *Injector) hit(f *Fault, next http.Handler, w http.ResponseWriter, r *ht
 		}()
 	}
 	i.pause(f.Delay, r)
-	if f.Work || f.Action == LoseReply {
+	if f.works() {
 		next.ServeHTTP(&nowhere{header: http.Header{}}, r)
 	}
 	switch f.Action {
@@ -150,11 +151,37 @@ func (i *Injector) hit(f *Fault, next http.Handler, w http.ResponseWriter, r *ht
 	}
 }
 
+// mostHeld is how much of a request's body is read before a delay. It is more than the services take as JSON.
+const mostHeld = 4 << 20
+
+// heldBody is a body of which the beginning was read before its time.
+type heldBody struct {
+	io.Reader
+	io.Closer
+}
+
+// rest is what follows the beginning of a body, unless reading that has failed.
+type rest struct {
+	r   io.Reader
+	err error
+}
+
+func (r *rest) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	return r.r.Read(p)
+}
+
 // pause waits for d; a request whose client has gone meanwhile, or that is still waiting when the injector closes, is aborted.
 func (i *Injector) pause(d time.Duration, r *http.Request) {
 	if d <= 0 {
 		return
 	}
+	// The server notices that the client goes only behind the request.
+	var body bytes.Buffer
+	_, err := io.Copy(&body, io.LimitReader(r.Body, mostHeld))
+	r.Body = heldBody{io.MultiReader(&body, &rest{r.Body, err}), r.Body}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -1,11 +1,17 @@
 package host
 
-import "github.com/smol-machines/smol-go/internal/sim/cloud"
+import (
+	"net"
+
+	"github.com/smol-machines/smol-go/internal/sim/cloud"
+)
 
 // CloudOptions are what a [Cloud] is made of.
 type CloudOptions struct {
 	// Server are the knobs of the stand-in. Guest and a key are required; DataDir is chosen by the host.
 	Server cloud.Options
+	// Listen is called for the listener of each server; see [Options.Listen]. Nil: a port of 127.0.0.1.
+	Listen func() (net.Listener, error)
 }
 
 // Cloud is a stand-in of the cloud service that runs, on a port of 127.0.0.1. It is safe for concurrent use.
@@ -19,7 +25,7 @@ func StartCloud(o *CloudOptions) (*Cloud, error) {
 		opts.DataDir, opts.Wrap = dataDir, wrap
 		return cloud.New(&opts)
 	}
-	h := &Cloud{&core[*cloud.Server]{tcp: true, guest: o.Server.Guest, open: open}}
+	h := &Cloud{&core[*cloud.Server]{tcp: true, listener: o.Listen, guest: o.Server.Guest, open: open}}
 	if err := h.run(); err != nil {
 		return nil, err
 	}

@@ -35,11 +35,12 @@ type wrapper func(http.Handler) http.Handler
 
 // core is what the hosts of both services have in common. It is safe for concurrent use.
 type core[S server] struct {
-	tcp     bool
-	guest   sim.Guest
-	open    func(dataDir string, wrap wrapper) (S, error)
-	dir     string
-	release func() error // gives the directory up
+	tcp      bool
+	listener func() (net.Listener, error) // unless nil, makes the listeners
+	guest    sim.Guest
+	open     func(dataDir string, wrap wrapper) (S, error)
+	dir      string
+	release  func() error // gives the directory up
 
 	mu     sync.Mutex
 	addr   net.Addr
@@ -55,7 +56,9 @@ type core[S server] struct {
 
 // run makes a directory and starts a server in it.
 func (h *core[S]) run() error {
-	sweep(os.TempDir())
+	if h.listener == nil {
+		sweep(os.TempDir())
+	}
 	dir, err := os.MkdirTemp("", dirPrefix)
 	if err != nil {
 		return err
@@ -107,6 +110,9 @@ func (h *core[S]) start() error {
 }
 
 func (h *core[S]) listen() (net.Listener, error) {
+	if h.listener != nil {
+		return h.listener()
+	}
 	if h.tcp {
 		addr := "127.0.0.1:0"
 		if h.addr != nil {

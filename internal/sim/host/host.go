@@ -2,7 +2,11 @@
 // that it made.
 package host
 
-import "github.com/smol-machines/smol-go/internal/sim/local"
+import (
+	"net"
+
+	"github.com/smol-machines/smol-go/internal/sim/local"
+)
 
 // Options are what a [Host] is made of.
 type Options struct {
@@ -10,6 +14,9 @@ type Options struct {
 	Server local.Options
 	// TCP makes it listen on a free port of 127.0.0.1 instead of a Unix socket.
 	TCP bool
+	// Listen is called for the listener of each server, whose address the URL tells as that of TCP. Such a host sweeps up nothing that others
+	// have left, so that it needs nothing but files. Nil: a socket.
+	Listen func() (net.Listener, error)
 }
 
 // Host is a stand-in of the local service that runs. It is safe for concurrent use.
@@ -23,7 +30,7 @@ func Start(o *Options) (*Host, error) {
 		opts.DataDir, opts.Wrap = dataDir, wrap
 		return local.New(&opts)
 	}
-	h := &Host{&core[*local.Server]{tcp: o.TCP, guest: o.Server.Guest, open: open}}
+	h := &Host{&core[*local.Server]{tcp: o.TCP || o.Listen != nil, listener: o.Listen, guest: o.Server.Guest, open: open}}
 	if err := h.run(); err != nil {
 		return nil, err
 	}
