@@ -107,7 +107,7 @@ func (m *Machine) keepIf(ctx context.Context, op string, fn func() error) (_ *Ma
 func (m *Machine) abandon(ctx context.Context, op string, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
-	del := m.discard(ctx)
+	del := inTime(m.discard(ctx), cleanupTime)
 	if del == nil {
 		return wrapError(op, m.Name(), err)
 	}
@@ -132,6 +132,7 @@ func (f *Fleet) make(ctx context.Context, name string, generated bool, create fu
 	look, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	info, lookErr := f.lookFor(look, name)
+	lookErr = inTime(lookErr, cleanupTime)
 	switch {
 	case isMissingMachine(lookErr):
 		return nil, err

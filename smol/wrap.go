@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // wrapError gives an error the operation and the machine that the caller knows. Context errors stay what they are and get no code.
@@ -38,6 +39,14 @@ func wrapError(op, machine string, err error) error {
 
 func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// inTime returns err, or, if a limit of our own has ended what err is about, an error that says so: that of a context is for the caller's.
+func inTime(err error, limit time.Duration) error {
+	if err == nil || !isContextError(err) {
+		return err
+	}
+	return &Error{Code: CodeUnavailable, Message: fmt.Sprintf("no answer within %s", limit)}
 }
 
 // contextError says what was cut short by a context.
