@@ -13,6 +13,9 @@ import (
 	"github.com/smol-machines/smol-go/smol"
 )
 
+// sizes are what is written and read. Large ones, which go other ways, are dear and seldom.
+var sizes = []int{0, 1, 10, 10, 10, 10, 10, 100, 100, 1000, 1000, 1000, 1000, 1000, 20_000, 300_000}
+
 // work is a command that says how it was begun and how it has to end.
 type work struct {
 	s       *schedule
@@ -34,7 +37,7 @@ func (b *box) newWork() *work {
 	s := b.s
 	w := &work{
 		s: s, tag: s.tag("w"), takes: pick(s.rand, []time.Duration{0, 0, 5 * time.Millisecond, 900 * time.Millisecond, 8 * time.Second, 70 * time.Second}),
-		size: pick(s.rand, []int{0, 10, 1000, 1000, 70_000, 600_000}), code: pick(s.rand, []int{0, 0, 0, 1, 7, 126, 255}),
+		size: pick(s.rand, sizes), code: pick(s.rand, []int{0, 0, 0, 1, 7, 126, 255}),
 	}
 	if s.rand.IntN(4) == 0 {
 		w.timeout = pick(s.rand, []time.Duration{400 * time.Millisecond, 3 * time.Second, 10 * time.Minute})
@@ -122,7 +125,7 @@ func (s *schedule) dead(w *work, err error) {
 
 // input runs a command with input.
 func (b *box) input() {
-	in := output(b.s.tag("i"), pick(b.s.rand, []int{0, 20, 5000, 300_000}))
+	in := output(b.s.tag("i"), pick(b.s.rand, sizes))
 	var out []byte
 	err := b.s.do(3*time.Second, fmt.Sprintf("cat %d bytes in %s", len(in), b.name), func(ctx context.Context) (err error) {
 		c := b.m.Command("cat")
@@ -140,7 +143,7 @@ func (b *box) input() {
 // write replaces a file. If it fails the file has its old content or the new one.
 func (b *box) write() {
 	path := pick(b.s.rand, []string{"/workspace/f", "/root/g"})
-	content := string(output(b.s.tag("f"), pick(b.s.rand, []int{0, 10, 1000, 300_000, 1_200_000})))
+	content := string(output(b.s.tag("f"), pick(b.s.rand, sizes)))
 	err := b.s.do(15*time.Second, fmt.Sprintf("write %d bytes to %s in %s", len(content), path, b.name), func(ctx context.Context) error {
 		return b.m.WriteFile(ctx, path, []byte(content), nil)
 	})

@@ -3,7 +3,6 @@ package smol_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -141,11 +140,15 @@ func (w *world) run(ctx context.Context, c *script.Call) int {
 	return script.NotFound
 }
 
+// filler is between the numbers in what commands write.
+var filler = strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 100)
+
 // output is n bytes that tell from which command and which place in its output they are.
 func output(tag string, n int) []byte {
 	var b bytes.Buffer
+	b.Grow(n + 2*len(filler))
 	for i := 0; b.Len() < n; i++ {
-		fmt.Fprintf(&b, "%s line %d %s\n", tag, i, strings.Repeat("x", 40))
+		b.WriteString(tag + " part " + strconv.Itoa(i) + " " + filler[i%36:])
 	}
 	return b.Bytes()[:n]
 }
