@@ -26,11 +26,11 @@ func (s *Server) Close(ctx context.Context) error {
 
 // closeSessions ends all sessions at once, and leaves some time for the fleets.
 func (s *Server) closeSessions(ctx context.Context) error {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) > 2*stopBound {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-stopBound))
-		defer cancel()
-	}
+	// What ends with its context has a moment to say so.
+	ctx, cancel := sooner(ctx, stopBound/2)
+	defer cancel()
+	work, cancel := sooner(ctx, stopBound/2)
+	defer cancel()
 	s.mu.Lock()
 	s.closed = true
 	var open []*session
@@ -42,7 +42,7 @@ func (s *Server) closeSessions(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, ss := range open {
 		all.Go(func() {
-			errs[i] = s.end(ctx, ss)
+			errs[i] = s.end(work, ss)
 			// How the connection ended is for its transport to say.
 			_ = ss.conn.Close()
 		})
@@ -53,6 +53,15 @@ func (s *Server) closeSessions(ctx context.Context) error {
 		return fmt.Errorf("mcpserver: end of sessions: %w", err)
 	}
 	return nil
+}
+
+// sooner returns a context that ends some time before ctx, if that is far enough away.
+func sooner(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok || time.Until(end) <= 2*by {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, end.Add(-by))
 }
 
 // within returns what fn does, or that the context ended before.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -17,12 +18,14 @@ type memory struct {
 	machines map[string]*smol.Info
 	// refuse is the error of a delete, by name.
 	refuse map[string]error
+	// stuck are names of machines whose delete does not come to an end.
+	stuck map[string]bool
 	// asked counts the questions.
 	asked int
 }
 
 func newMemory(fleet string) *memory {
-	return &memory{deadBackend: deadBackend{fleet: fleet}, machines: map[string]*smol.Info{}, refuse: map[string]error{}}
+	return &memory{deadBackend: deadBackend{fleet: fleet}, machines: map[string]*smol.Info{}, refuse: map[string]error{}, stuck: map[string]bool{}}
 }
 
 func (m *memory) add(i *smol.Info) {
@@ -36,6 +39,13 @@ func (m *memory) names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.machines))
+}
+
+// Create makes a machine that is not booted.
+func (m *memory) Create(_ context.Context, spec *smol.Spec) (*smol.Info, error) {
+	i := &smol.Info{Name: spec.Name, State: smol.StateStopped, CreatedAt: time.Now(), Labels: spec.Labels}
+	m.add(i)
+	return i, nil
 }
 
 func (m *memory) Inspect(_ context.Context, id string) (*smol.Info, error) {
@@ -71,8 +81,13 @@ func (m *memory) List(_ context.Context, labels map[string]string) iter.Seq2[*sm
 	}
 }
 
-func (m *memory) Delete(_ context.Context, id string, _ *smol.DeleteOptions) error {
+func (m *memory) Delete(ctx context.Context, id string, _ *smol.DeleteOptions) error {
 	m.mu.Lock()
+	if m.stuck[id] {
+		m.mu.Unlock()
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	defer m.mu.Unlock()
 	if err := m.refuse[id]; err != nil {
 		return err
