@@ -25,7 +25,7 @@ func branchMachine(cfg *Config) *definition {
 		if err != nil {
 			return nil, unbranched(ctx, err)
 		}
-		info, err := m.Info(ctx)
+		info, err := c.infoOfNew(ctx, m, in.ChildName)
 		if err != nil {
 			return nil, err
 		}

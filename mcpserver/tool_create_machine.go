@@ -79,11 +79,23 @@ func runCreateMachine(ctx context.Context, c *call, in createMachineArgs) (*crea
 	if err != nil {
 		return nil, c.uncreated(ctx, spec, err)
 	}
-	info, err := m.Info(ctx)
+	info, err := c.infoOfNew(ctx, m, spec.Name)
 	if err != nil {
 		return nil, err
 	}
 	return &createMachineResult{Machine: machineOf(info), Ephemeral: c.server.keeper.ephemeral(spec.Name), Ready: in.Start}, nil
+}
+
+// infoOfNew asks the fleet about a machine that this call has made, and takes it back if that fails: nobody would be told of it.
+func (c *call) infoOfNew(ctx context.Context, m *smol.Machine, name string) (*smol.Info, error) {
+	info, err := m.Info(ctx)
+	if err == nil {
+		return info, nil
+	}
+	if del := c.discard(ctx, m, name); del != nil {
+		return nil, errors.Join(err, del)
+	}
+	return nil, err
 }
 
 // uncreated returns the error of a create that failed. The machine stays on record: should it have come about after all, the end of
