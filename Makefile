@@ -21,8 +21,10 @@ help: ## list the targets
 setup: ## install what the sandbox needs and is missing (Debian and Ubuntu, as root); else say what
 	@.ci/setup
 
-demo: setup ## borrow a machine of each fleet, run a real module's test suite in it, give the machine back
+demo: setup ## work in machines of each fleet as an agent does, then run a real module's test suite in them
 	@mkdir -p bin && $(GO) build -o bin/ ./cmd/... ./examples/walkthrough
+	@bin/smol-mcp demo
+	@bin/smolsim run --cloud -- bin/smol-mcp demo --targets cloud
 	@echo "the local fleet:" && bin/smolsim run -- bin/walkthrough -fleet local $(DEMOFLAGS)
 	@echo "the cloud fleet:" && bin/smolsim run --cloud -- bin/walkthrough -fleet cloud $(DEMOFLAGS)
 

@@ -87,10 +87,14 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write takes a message; that it could not be written is the error of a later one.
 func (c *lines) Write(_ context.Context, msg jsonrpc.Message) error {
+	if m, ok := msg.(*jsonrpc.Response); ok && m.Error != nil {
+		m.Error = coded(m.Error)
+	}
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
 	}
+	data = plainJSON(data)
 	switch m := msg.(type) {
 	case *jsonrpc.Response:
 		return c.answer(m, data)

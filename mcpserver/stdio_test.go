@@ -78,6 +78,30 @@ func TestHostileLines(t *testing.T) {
 	c.ended()
 }
 
+// TestPlainAnswers holds that what a program prints arrives as it is, also what looks like an escape.
+func TestPlainAnswers(t *testing.T) {
+	t.Parallel()
+	s, _ := holding(t, "local")
+	c := over(t, s.Server, true)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if m := c.reply(); m.Error == nil || m.Error.Code != -32600 {
+		t.Errorf("before initialize: %s", m.line)
+	}
+	c.initialize("2025-06-18", "{}")
+	const odd = `a<b>&\u003c\\u003c\"é`
+	name, err := json.Marshal(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%s}}`, name)
+	m := c.reply()
+	if want := fmt.Sprintf("unknown tool %q", odd); m.Error == nil || m.Error.Message != want || !strings.Contains(m.line, "a<b>&") {
+		t.Errorf("got %s, not %s", m.line, want)
+	}
+	c.in.Close()
+	c.ended()
+}
+
 // TestPipelined sends a great many calls before it reads anything. Each is answered once.
 func TestPipelined(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,9 @@
 package mcpserver
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -39,6 +41,40 @@ func (c *lines) answer(m *jsonrpc.Response, data []byte) error {
 	}
 	return c.out.write(data)
 }
+
+// coded gives an error without a code one: the SDK leaves it out where a request comes at the wrong time.
+func coded(err error) error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) && e.Code != 0 {
+		return err
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+}
+
+// plainJSON returns data with '<', '>' and '&' as they are, of which output of programs is full and which the SDK writes in six bytes.
+func plainJSON(data []byte) []byte {
+	if !bytes.Contains(data, []byte(`\u00`)) {
+		return data
+	}
+	out := data[:0]
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			out = append(out, data[i])
+			continue
+		}
+		// What follows a backslash belongs to it; it may be another one.
+		if c, ok := htmlEscapes[string(data[i:min(i+6, len(data))])]; ok {
+			out = append(out, c)
+			i += 5
+			continue
+		}
+		out = append(out, data[i], data[i+1])
+		i++
+	}
+	return out
+}
+
+var htmlEscapes = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
 
 // agreed returns the version of the protocol that an answer to initialize names.
 func agreed(m *jsonrpc.Response) string {

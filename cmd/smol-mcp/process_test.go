@@ -19,16 +19,6 @@ import (
 
 type args = map[string]any
 
-// build returns the program.
-func build(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "smol-mcp.exe")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
-}
-
 // host is where programs run that share a runtime directory, with both fleets.
 type host struct {
 	t        *testing.T

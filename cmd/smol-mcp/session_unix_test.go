@@ -19,7 +19,7 @@ import (
 // TestSessions deletes the ephemeral machines of a session on both fleets, however it ends, and nothing else.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	bin := build(t)
+	bin := program(t, "smol-mcp")
 	t.Run("kill", func(t *testing.T) {
 		t.Parallel()
 		testKill(t, newHost(t, bin))

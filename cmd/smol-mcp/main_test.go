@@ -1,0 +1,48 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// programs builds the programs once, without the race detector, and returns the directory that has them. They are gone at the end of the
+// tests.
+var programs = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "build", "-o", binDir+string(filepath.Separator), ".", "../smolsim").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binDir, nil
+})
+
+var binDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "smol-mcp-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// program returns the path of a program: smol-mcp or smolsim.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := exec.LookPath(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
