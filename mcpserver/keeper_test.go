@@ -205,8 +205,12 @@ func TestUnrecordable(t *testing.T) {
 // eventually waits until the condition holds.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
+	look, end := time.NewTicker(2*time.Millisecond), time.After(30*time.Second)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-end:
 			t.Fatal("it never came about")
 		}
 	}
