@@ -53,7 +53,7 @@ func ExampleCmdState() {
 	fmt.Println(c.Run(ctx))
 	fmt.Println(c.State.TimedOut, c.State.ExitCode, c.State.Missing == "")
 	// Output:
-	// timed out
+	// timed out after 50ms
 	// true 124 true
 }
 

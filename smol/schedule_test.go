@@ -106,7 +106,7 @@ func (s *schedule) run(t *testing.T) {
 	}
 	s.w = w
 	s.create()
-	for range 1 + s.rand.IntN(int(min(2+s.seed/12, 12))) { // the first ones are short, so that a few cost little
+	for range 1 + s.rand.IntN(int(min(2+s.seed/12, 8))) { // the first ones are short, so that a few cost little
 		s.step()
 	}
 	s.settle()
