@@ -18,8 +18,8 @@ type slow struct {
 	fleet *smol.Fleet
 	dir   string
 	waits func() bool // whether a create waits
-	taken func() bool   // whether it is being taken back
-	let   func()        // ends what it waits for
+	taken func() bool // whether it is being taken back
+	let   func()      // ends what it waits for
 }
 
 // notReady is a server in the cloud in whose machines no command is answered.

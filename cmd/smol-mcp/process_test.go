@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,12 +62,16 @@ func (h *host) list() (local, cloud []string) {
 // wait waits until what is on the fleets is as it should be.
 func (h *host) wait(what string, ok func(local, cloud []string) bool) {
 	h.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	look, end := time.NewTicker(5*time.Millisecond), time.After(30*time.Second)
+	defer look.Stop()
+	for {
 		l, c := h.list()
 		if ok(l, c) {
 			return
 		}
-		if time.Now().After(end) {
+		select {
+		case <-look.C:
+		case <-end:
 			h.t.Fatalf("waited for %s; there are %v and %v", what, l, c)
 		}
 	}
@@ -78,7 +81,9 @@ func (h *host) wait(what string, ok func(local, cloud []string) bool) {
 func (h *host) settled() (local, cloud []string) {
 	h.t.Helper()
 	var before string
-	for same := 0; same < 3; time.Sleep(5 * time.Millisecond) {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for same := 0; same < 3; <-look.C {
 		local, cloud = h.list()
 		if now := strings.Join(local, " ") + "/" + strings.Join(cloud, " "); now == before {
 			same++
@@ -97,9 +102,7 @@ type process struct {
 	stderr bytes.Buffer // to be read once it has exited
 	done   chan error
 	lines  chan []byte
-
-	mu sync.Mutex
-	id int
+	id     int
 }
 
 func (h *host) start(env ...string) *process {

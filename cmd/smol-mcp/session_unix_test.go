@@ -96,7 +96,7 @@ func testKill(t *testing.T, h *host) {
 			p.ask("tools/call", args{"name": "create-machine", "arguments": args{"target": target, "image": "alpine", "start": false}})
 			p.ask("tools/call", args{"name": "run-once", "arguments": args{"target": target, "image": "alpine", "command": []string{"hang"}}})
 		}
-		time.Sleep(rand.N(60 * time.Millisecond)) // the random moment
+		<-time.After(rand.N(60 * time.Millisecond)) // the random moment
 		p.kill()
 		l, c := h.settled()
 		left = [2][]string{without(l, strangers[0]), without(c, strangers[1])}
