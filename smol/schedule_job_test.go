@@ -144,7 +144,7 @@ func (b *box) killJob() {
 		b.unknown(w, err)
 		return
 	}
-	time.Sleep(time.Millisecond) // a function learns of its end a moment later
+	pass(time.Millisecond) // a function learns of its end a moment later
 	if _, alive := b.s.w.seen(w.tag); alive > 0 {
 		b.s.failf("%s was killed and runs", w)
 	}

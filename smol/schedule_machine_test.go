@@ -63,7 +63,7 @@ func (s *schedule) born(name string, m *smol.Machine, err error, b *box) {
 
 // exists reports whether there is a machine of that name. It waits for a service that is being restarted.
 func (s *schedule) exists(name string) bool {
-	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Second) {
+	for until := time.Now().Add(time.Minute); ; pass(time.Second) {
 		_, err := s.w.fleet.Machine(name).Info(s.t.Context())
 		if err == nil || errors.Is(err, smol.ErrNotFound) || time.Now().After(until) {
 			return !errors.Is(err, smol.ErrNotFound)
@@ -152,7 +152,7 @@ func (b *box) list() {
 // settle ends the schedule: without faults everything can be cleaned up, and nothing is left that nobody was told of.
 func (s *schedule) settle() {
 	s.notef("the end")
-	time.Sleep(time.Minute) // for kills and clean-ups that go on after their calls
+	pass(time.Minute) // for kills and clean-ups that go on after their calls
 	for _, w := range s.cmds {
 		w.last()
 	}

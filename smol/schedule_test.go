@@ -106,7 +106,7 @@ func (s *schedule) run(t *testing.T) {
 	}
 	s.w = w
 	s.create()
-	for range 1 + s.rand.IntN(int(min(2+s.seed/12, 8))) { // the first ones are short, so that a few cost little
+	for range 1 + s.rand.IntN(int(min(2+s.seed/16, 8))) { // the first ones are short, so that a few cost little
 		s.step()
 	}
 	s.settle()
@@ -150,6 +150,9 @@ func (s *schedule) tag(prefix string) string {
 	s.tags++
 	return fmt.Sprint(prefix, s.tags)
 }
+
+// pass lets the time of the bubble go on, in which what is under way comes to its end.
+func pass(d time.Duration) { time.Sleep(d) }
 
 // do runs an operation under a deadline, most of the time with faults, and checks that it returns in time and with a proper error. Grace is how long it
 // may go on after its context has ended.
