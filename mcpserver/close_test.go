@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,12 +19,15 @@ type closer struct {
 	mcpserver.FleetSource
 	fleet *memory
 	takes time.Duration
-	left  []string
+	once  sync.Once
+	left  chan []string
 }
 
 func (c *closer) Close(context.Context) error {
-	c.left = c.fleet.names()
-	time.Sleep(c.takes) // as the end of a service does, which no context ends
+	c.once.Do(func() {
+		c.left <- c.fleet.names()
+		time.Sleep(c.takes) // as the end of a service does, which no context ends
+	})
 	return nil
 }
 
@@ -43,7 +47,7 @@ func TestClose(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newMemory("local")
-				src := &closer{FleetSource: mcpserver.FixedFleet(smol.NewFleet(f)), fleet: f, takes: tt.takes}
+				src := &closer{FleetSource: mcpserver.FixedFleet(smol.NewFleet(f)), fleet: f, takes: tt.takes, left: make(chan []string, 1)}
 				var dir string
 				s := serve(t, func(o *mcpserver.Options) { o.Config.Targets, o.Local, dir = "local", src, o.Config.RuntimeDir })
 				c := connect(t, s.Server, nil)
@@ -68,8 +72,8 @@ func TestClose(t *testing.T) {
 						t.Errorf("close does not tell of %s: %v", what, err)
 					}
 				}
-				if !slices.Equal(src.left, want) {
-					t.Errorf("when the fleet is let go of, there are %v, want %v", src.left, want)
+				if left := <-src.left; !slices.Equal(left, want) {
+					t.Errorf("when the fleet is let go of, there are %v, want %v", left, want)
 				}
 				if got := recorded(t, dir); tt.stuck != slices.Equal(got, []string{"mcp-a"}) {
 					t.Errorf("on record: %v", got)
@@ -77,7 +81,6 @@ func TestClose(t *testing.T) {
 				if !strings.Contains(s.log.String(), "mcp-b") || tt.stuck && !strings.Contains(s.log.String(), "was not deleted") {
 					t.Errorf("the log does not tell:\n%s", s.log)
 				}
-				f.stuck["mcp-a"], src.takes = false, 0
 				time.Sleep(tt.takes) // the end of the service comes after all
 			})
 		})
