@@ -1,6 +1,8 @@
 package mcpserver_test
 
 import (
+	"context"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/smol-machines/smol-go/mcpserver"
+	"github.com/smol-machines/smol-go/smol"
 )
 
 // reader follows a log from call to call, as an agent does.
@@ -70,18 +73,45 @@ func TestLogsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestLongLogs reads logs that are longer than what the service gives.
+// chatty is a fleet whose machines have said a lot.
+type chatty struct {
+	deadBackend
+	lines map[string][]string
+}
+
+// Inspect finds every machine.
+func (b *chatty) Inspect(_ context.Context, id string) (*smol.Info, error) {
+	return &smol.Info{Name: id, ID: id, State: smol.StateRunning, PID: 7}, nil
+}
+
+// Logs yields as many lines as a service gives.
+func (b *chatty) Logs(_ context.Context, id string, o *smol.LogOptions) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		all := b.lines[id]
+		for _, line := range all[max(0, len(all)-o.Tail):] {
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestLongLogs reads logs that are longer than what a service gives.
 func TestLongLogs(t *testing.T) {
 	t.Parallel()
-	s := withConsoles(t, nil)
+	b := &chatty{lines: map[string][]string{
+		"box": numbered(0, 10_500), "other": slices.Repeat([]string{"line and nothing else"}, 10_500),
+	}}
+	s := serve(t, func(o *mcpserver.Options) {
+		o.Config.Targets = "local"
+		o.Local = mcpserver.FixedFleet(smol.NewFleet(b))
+	})
 	c := connect(t, s.Server, nil)
-	s.write("box", numbered(0, 10_500)...)
-	s.write("other", slices.Repeat([]string{"line and nothing else"}, 10_500)...)
 	one, same := &reader{c: c}, &reader{c: c}
 	one.read("box")
 	same.read("other")
-	s.write("box", numbered(10_500, 10_600)...)
-	s.write("other", "line", "line")
+	b.lines["box"] = numbered(0, 10_600)
+	b.lines["other"] = append(b.lines["other"], "line", "line")
 	one.read("box")
 	same.read("other")
 	if diff := cmp.Diff(numbered(10_490, 10_600), one.lines); diff != "" || one.truncated > 0 {

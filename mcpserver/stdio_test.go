@@ -108,7 +108,7 @@ func TestPipelined(t *testing.T) {
 	s, _ := holding(t, "local")
 	c := over(t, s.Server, true)
 	c.initialize("2025-06-18", "{}")
-	n := min(10_000, rounds.N(2000))
+	n := min(10_000, rounds.N(1000))
 	kinds := []string{
 		`"method":"ping"`, `"method":"no/such"`, `"method":"tools/call","params":{"name":"no-such"}`,
 		`"method":"tools/call","params":{"name":"get-machine","arguments":{"name":5}}`, `"method":"resources/read","params":{"uri":"smol://x"}`,
