@@ -12,7 +12,8 @@ type Config struct {
 	Smolvm, MinSmolvm string
 	// LocalURL is where a local service listens that is not to be started. Empty: one is looked for, and else started.
 	LocalURL string
-	// RuntimeDir holds the socket, the record and the log of the service that is started, with mode 0700.
+	// RuntimeDir holds the socket, the record and the log of the service that is started, and the record of ephemeral machines, with mode
+	// 0700. Empty: no machine is on record, and those of a process that is killed are left.
 	RuntimeDir string
 	// MountRoots are the directories of the host below which a mount's source must lie. Empty: nothing can be mounted.
 	MountRoots []string
