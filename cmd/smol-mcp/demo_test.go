@@ -43,8 +43,12 @@ func TestDemo(t *testing.T) {
 func TestDemoFails(t *testing.T) {
 	t.Parallel()
 	alone := filepath.Join(t.TempDir(), filepath.Base(program(t, "smol-mcp")))
-	if err := os.Link(program(t, "smol-mcp"), alone); err != nil {
-		t.Skipf("the program cannot be put into a place of its own: %v", err)
+	data, err := os.ReadFile(program(t, "smol-mcp"))
+	if err == nil {
+		err = os.WriteFile(alone, data, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	code, stdout, stderr := demo(t, alone, "SMOL_MCP_RUNTIME_DIR="+filepath.Join(t.TempDir(), "run"))
 	if code != 1 || !strings.Contains(stderr, "go install") || strings.Contains(stdout, "counted") {
