@@ -76,7 +76,7 @@ func TestHostileURIs(t *testing.T) {
 	} {
 		_, err := c.resource(uri)
 		var e *jsonrpc.Error
-		if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams && e.Code != mcp.CodeResourceNotFound {
+		if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams {
 			t.Errorf("%.80q: %v", uri, err)
 		}
 	}

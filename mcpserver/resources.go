@@ -66,11 +66,8 @@ func (s *Server) resource(read func(context.Context, *machineURI) (*mcp.Resource
 func protocolError(ctx context.Context, err error) error {
 	e := toToolError(ctx, err)
 	code := int64(jsonrpc.CodeInternalError)
-	switch e.Code {
-	case CodeNotFound:
-		code = mcp.CodeResourceNotFound
-	case CodeInvalid:
-		code = jsonrpc.CodeInvalidParams
+	if e.Code == CodeNotFound || e.Code == CodeInvalid {
+		code = jsonrpc.CodeInvalidParams // the protocol has no other number for what is not there
 	}
 	return &jsonrpc.Error{Code: code, Message: e.Error()}
 }

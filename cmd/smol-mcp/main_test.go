@@ -12,6 +12,10 @@ import (
 // programs builds the programs once, without the race detector, and returns the directory that has them. They are gone at the end of the
 // tests.
 var programs = sync.OnceValues(func() (string, error) {
+	var err error
+	if binDir, err = os.MkdirTemp("", "smol-mcp-test"); err != nil {
+		return "", err
+	}
 	out, err := exec.Command("go", "build", "-o", binDir+string(filepath.Separator), ".", "../smolsim").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
@@ -22,14 +26,8 @@ var programs = sync.OnceValues(func() (string, error) {
 var binDir string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "smol-mcp-test")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binDir = dir
 	code := m.Run()
-	os.RemoveAll(dir)
+	os.RemoveAll(binDir)
 	os.Exit(code)
 }
 
