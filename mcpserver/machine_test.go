@@ -30,7 +30,9 @@ func TestEphemeralMachinesGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"kept", theirs}
-	await(t, func() bool { return cmp.Equal(want, listNames(other)) || cmp.Equal([]string{theirs, "kept"}, listNames(other)) })
+	await(t, func() bool {
+		return cmp.Equal(want, listNames(other)) || cmp.Equal([]string{theirs, "kept"}, listNames(other))
+	})
 }
 
 func TestCreateMachine(t *testing.T) {
