@@ -46,7 +46,7 @@ lint:
 cross: ## build and vet for every other system; vet and test do it for this one
 	@for p in $(filter-out $(shell $(GO) env GOHOSTOS)/$(shell $(GO) env GOHOSTARCH),$(PLATFORMS)); do echo "build and vet $$p"; \
 	  export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
-	  $(GO) build $(QUICK) $$($(GO) list ./... | grep -v /examples/); $(GO) vet $(QUICK) ./...; done
+	  $(GO) build $(QUICK) $$($(GO) list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /examples/); $(GO) vet $(QUICK) ./...; done
 
 generate: ## write the generated files anew
 	$(GO) generate ./...

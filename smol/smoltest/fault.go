@@ -104,7 +104,7 @@ func (f *Fault) check() error {
 func checkFaults(faults []Fault) error {
 	for i := range faults {
 		if err := faults[i].check(); err != nil {
-			return fmt.Errorf("Faults[%d]: %w", i, err)
+			return fmt.Errorf("the fault at index %d of Faults: %w", i, err)
 		}
 	}
 	return nil
