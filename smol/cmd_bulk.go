@@ -29,9 +29,10 @@ func (r *run) bulk(reply *guest.Reply) error {
 		name string
 		size int64
 	}{{r.out, "out", reply.StdoutSize}, {r.err, "err", reply.StderrSize}} {
+		stem := reply.Base + "/" + r.start.ID
 		for s.size-s.next >= bulkLeast && !s.clip {
 			n := min(s.size-s.next, bulkSize)
-			data, err := r.cut(b, fmt.Sprintf("%s/%s.%s", reply.Base, r.start.ID, s.name), s.next, n)
+			data, err := r.cut(b, stem, s.name, s.next, n)
 			switch {
 			case r.ctx.Err() != nil:
 				return cause(r.ctx)
@@ -47,10 +48,13 @@ func (r *run) bulk(reply *guest.Reply) error {
 	return nil
 }
 
-// cut fetches n bytes of a file of the command's. They go through another one, which goes away with the command's files.
-func (r *run) cut(b FileBackend, path string, offset, n int64) ([]byte, error) {
-	stage := path + ".part"
-	req := &guest.FileCut{Path: path, Offset: offset, Length: n, Stage: stage, Window: n}
+// cut fetches n bytes of a file of the command's, whose files all begin with stem. They go through another one, which goes away with those at the
+// latest. Its name is this run's own, since others may read the output of the same job.
+func (r *run) cut(b FileBackend, stem, name string, offset, n int64) ([]byte, error) {
+	if r.stage == "" {
+		r.stage = stem + "." + randomHex(4) + ".part"
+	}
+	req := &guest.FileCut{Path: stem + "." + name, Offset: offset, Length: n, Stage: r.stage, Window: n}
 	if r.buffer == nil {
 		r.buffer = make([]byte, bulkSize)
 	}
@@ -67,7 +71,7 @@ func (r *run) cut(b FileBackend, path string, offset, n int64) ([]byte, error) {
 		if reply.Status != guest.FileStaged {
 			return fmt.Errorf("the machine answered %s", reply.Status)
 		}
-		body, size, err := b.Download(ctx, id, stage)
+		body, size, err := b.Download(ctx, id, r.stage)
 		if err != nil {
 			return err
 		}
@@ -78,4 +82,11 @@ func (r *run) cut(b FileBackend, path string, offset, n int64) ([]byte, error) {
 		return errors.Join(err, body.Close())
 	}, r.stay)
 	return data, err
+}
+
+// dropStage removes the file through which the output of a job came, for the job's own files stay.
+func (r *run) dropStage() {
+	if r.stage != "" {
+		(&fileOp{m: r.m, visit: r.visit}).drop(r.ctx, r.stage)
+	}
 }

@@ -33,6 +33,7 @@ type run struct {
 	merged      bool
 	noBulk      bool   // output comes with polls only
 	buffer      []byte // for output that comes in bulk
+	stage       string // the file in the machine through which that comes
 	plain       bool   // the command went over the fleet's own wire
 	begun, done chan struct{}
 	idle        *pause    // between polls while others need the places

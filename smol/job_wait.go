@@ -23,6 +23,7 @@ func (j *Job) attend(r *run) error {
 	if err := validateJobID(j.id); err != nil {
 		return err
 	}
+	defer r.dropStage()
 	reply, err := r.poll(false)
 	if err == nil {
 		j.known.Store(true)
