@@ -8,6 +8,8 @@ import (
 var (
 	// ansi is a sequence for a terminal: control sequences, commands that end with BEL or ST, and those of two or three characters.
 	ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-OQ-WYZ\\\\`-~])")
+	// ansiBegin is what such a sequence begins with, at the end.
+	ansiBegin = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*|[\\]P^_X][^\x07\x1b]*\x1b?|[ -/]*)$")
 	// ansiRest is what is left of a control sequence whose beginning was cut off.
 	ansiRest = regexp.MustCompile(`^(?:\[[0-9;?]*[@-~]|[0-9;]+m|m)`)
 )
@@ -25,9 +27,11 @@ func (e *Excerpt) strip(last bool) {
 		}
 		return
 	}
-	var cut, held int
+	var cut, held, rest int
+	if bytes.IndexByte(e.Head, 0x1b) >= 0 || bytes.IndexByte(e.Tail, 0x1b) >= 0 { // else what looks like a rest is text
+		rest = len(ansiRest.Find(e.Tail))
+	}
 	e.Head, cut = stripPart(e.Head)
-	rest := len(ansiRest.Find(e.Tail))
 	e.Tail, held = stripPart(e.Tail[rest:])
 	e.Dropped += int64(cut + rest)
 	if !last {
@@ -40,8 +44,9 @@ func stripPart(b []byte) (clean []byte, held int) {
 	if !bytes.Contains(b, []byte{0x1b}) {
 		return b, 0
 	}
-	if i := bytes.LastIndexByte(b, 0x1b); len(b)-i <= ansiMost && !ansi.Match(b[i:]) {
-		held = len(b) - i
+	last := b[max(0, len(b)-ansiMost):]
+	if at := ansiBegin.FindIndex(last); at != nil {
+		held = len(last) - at[0]
 	}
 	return ansi.ReplaceAll(b[:len(b)-held], nil), held
 }

@@ -29,6 +29,11 @@ func TestBudgetClip(t *testing.T) {
 		{"no text", smol.Budget{Bytes: 3}, "\xff\xfe\xfd\xff\xff\xff", "\xff\xfe", "\xff", 3},
 		{"colors", smol.Budget{StripANSI: true}, "\x1b[1;31mred\x1b[0m \x1b]0;title\x07x\x1b(B\n", "red x\n", "", 0},
 		{"colors kept", smol.Budget{}, "\x1b[1mx", "\x1b[1mx", "", 0},
+		{"no sequence", smol.Budget{StripANSI: true}, "a\x1b\nresult: 42\n", "a\x1b\nresult: 42\n", "", 0},
+		{"half a title", smol.Budget{StripANSI: true}, "a\x1b]0;title\x1b", "a", "", 0},
+		{"half a color", smol.Budget{StripANSI: true}, "a\x1b[1;3", "a", "", 0},
+		{"no color", smol.Budget{Bytes: 6, StripANSI: true}, "aaaa1234mk", "aaaa", "mk", 4},
+		{"text like a color", smol.Budget{Bytes: 12, StripANSI: true}, "aaaaaaaa11112m b", "aaaaaaaa", "2m b", 4},
 		{"cut in a color", smol.Budget{Bytes: 12, StripANSI: true}, "aaaaa\x1b[31mbbbbbbbbb\x1b[0mz", "aaaaa", "z", 18},
 	} {
 		e := tt.b.Clip([]byte(tt.data))
@@ -79,6 +84,30 @@ func TestJobHalfCharacter(t *testing.T) {
 	out, state = "a\xc3\xa4\xc3", guest.Exited
 	if p = pollJob(t, job, &smol.PollOptions{From: p.Next}); p.Stdout.String() != "ä\xc3" || p.Next.Stdout != 4 {
 		t.Errorf("whole: %+v", p)
+	}
+}
+
+// TestJobKillLost: a job that is lost can be killed, though the machine does not know it any more once nothing of it is left. One that was never
+// there cannot.
+func TestJobKillLost(t *testing.T) {
+	f, m := newFakeMachine()
+	lost := true
+	f.exec = func(req *smol.ExecRequest) (*smol.ExecResult, error, bool) {
+		q, _ := guest.Parse(req.Argv)
+		s, ok := q.(*guest.Signal)
+		if !ok {
+			return nil, nil, false
+		}
+		if lost && s.Signal != "KILL" {
+			return &smol.ExecResult{Stdout: (&guest.Reply{State: guest.Lost, Base: guest.BaseWorkspace}).Encode()}, nil, true
+		}
+		return &smol.ExecResult{Stdout: guest.EncodeError(guest.ErrNoJob)}, nil, true
+	}
+	if err := m.Job("job-1").Kill(t.Context(), nil); err != nil {
+		t.Errorf("a job that is lost: %v", err)
+	}
+	if lost = false; !errors.Is(m.Job("job-2").Kill(t.Context(), nil), smol.ErrNotFound) {
+		t.Error("a job that is not there was killed")
 	}
 }
 

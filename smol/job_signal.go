@@ -56,7 +56,11 @@ func (j *Job) Kill(ctx context.Context, opts *KillOptions) error {
 	if opts != nil {
 		o = *opts
 	}
-	return j.wrap("kill job", j.kill(ctx, o))
+	err := j.kill(ctx, o)
+	if errors.Is(err, guest.ErrNoJob) && j.known.Load() {
+		err = nil // it is lost, and nothing of it is left
+	}
+	return j.wrap("kill job", err)
 }
 
 func (j *Job) kill(ctx context.Context, o KillOptions) error {
