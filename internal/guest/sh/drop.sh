@@ -14,15 +14,23 @@ drop() {
   # The lock goes first, or a poll would see a job that is lost.
   _jrm="$_jrm $_jf.job $_jf.*" _jgone=$((_jgone+1))
 }
-# prune PATTERN KEEP AGE removes jobs that ended so long ago, beyond the newest, from the base.
+# prune PATTERN KEEP AGE removes jobs that ended so long ago, beyond the newest of those that ended, from the base.
 prune() {
   _jrm= _jk=-$2
   for _jx in $_jbase/$1.exit; do _jk=$((_jk+1)); done
   [ $_jk -gt 0 ] || return
+  for _jf in $_jbase/$1.exit; do
+    _jf=${_jf%.exit}
+    ended || { look; ! holds $_jkp; } || _jk=$((_jk-1))
+  done
   for _jx in $(ls -tr $_jbase); do
+    [ $_jk -gt 0 ] || break
     case $_jx in $1.exit)
       drop $_jbase/${_jx%.exit} $3
-      [ $? != 2 ] && [ $((_jk-=1)) -gt 0 ] || break
+      case $? in
+      0) _jk=$((_jk-1));;
+      2) break;;
+      esac
     esac
   done
   [ ! "$_jrm" ] || rm -f $_jrm
