@@ -18,7 +18,6 @@ const (
 	maxDiskGiB   = 1 << 20 // 1 PiB
 	maxPort      = 65535
 	maxPath      = 4096
-	maxEnvName   = 256
 )
 
 // Validate reports the first field of s that no fleet accepts, as an error that matches [ErrInvalid] and names it. The fleet's own

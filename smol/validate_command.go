@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/smol-machines/smol-go/internal/envname"
+	"github.com/smol-machines/smol-go/internal/guest"
 )
 
 // validateArgs checks the arguments of a command.
@@ -50,18 +53,11 @@ func validateEnvList(field string, env []string) error {
 
 // validateEnvName allows what the services allow, but for the variable by which the processes of a command are found.
 func validateEnvName(field, name string) error {
-	switch {
-	case name == "":
-		return invalidf(field, "has an empty name")
-	case len(name) > maxEnvName:
-		return invalidf(field, "has a name of %d bytes; at most %d are allowed", len(name), maxEnvName)
-	case name == "SMOL_JOB":
-		return invalidf(field, "has the name %q, which the library keeps for itself", name)
+	if err := envname.Check(name); err != nil {
+		return invalidf(field, "has %v", err)
 	}
-	for i := range len(name) {
-		if c := name[i]; c != '_' && !isAlnum(c) || i == 0 && '0' <= c && c <= '9' {
-			return invalidf(field, "has the name %q; allowed are letters, digits and '_', not starting with a digit", name)
-		}
+	if name == guest.JobMark {
+		return invalidf(field, "has the name %q, which the library keeps for itself", name)
 	}
 	return nil
 }

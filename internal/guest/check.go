@@ -1,12 +1,13 @@
 package guest
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/smol-machines/smol-go/internal/envname"
 )
 
 // FieldError says which part of a request cannot be sent, and why. It wraps [ErrNotText] where that is the reason.
@@ -29,11 +30,10 @@ func fieldError(field, format string, args ...any) error {
 
 // Limits of what a request may hold, beside [MaxArg].
 const (
-	maxID      = 128
-	maxPath    = 4095
-	maxEnvName = 256
-	maxBases   = 8
-	maxAcks    = 64
+	maxID    = 128
+	maxPath  = 4095
+	maxBases = 8
+	maxAcks  = 64
 	// maxStored bounds what Setup can carry, since it travels in arguments.
 	maxStored = 512 << 10
 	// maxBudget keeps the arithmetic of every shell exact.
@@ -137,21 +137,14 @@ func (c *check) envPair(name, kv string) {
 }
 
 func checkEnvName(name string) error {
-	switch {
-	case name == "":
-		return errors.New("a name is empty")
-	case len(name) > maxEnvName:
-		return fmt.Errorf("a name of %d bytes; at most %d are allowed", len(name), maxEnvName)
-	case strings.Trim(name, letters+digits+"_") != "" || strings.Contains(digits, name[:1]):
-		return fmt.Errorf("%.80q; a name has only letters, digits and '_', and does not begin with a digit", name)
-	case name == jobMark:
-		return fmt.Errorf("%s is how the runner knows the processes of a command", jobMark)
+	if name == JobMark {
+		return fmt.Errorf("%s is how the runner knows the processes of a command", JobMark)
 	}
-	return nil
+	return envname.Check(name)
 }
 
-// jobMark is the variable by which everything that a job started is found.
-const jobMark = "SMOL_JOB"
+// JobMark is the variable by which everything that a job started is found. It holds the job's id.
+const JobMark = "SMOL_JOB"
 
 func (c *check) time(field string, d time.Duration) {
 	if d < 0 || d > maxTime {

@@ -3,16 +3,12 @@ package rest
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/smol-machines/smol-go/internal/envname"
 	"github.com/smol-machines/smol-go/smol"
 )
-
-const maxEnvName = 256
-
-var envPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Invalid says that an argument cannot be used. field is its path, such as "Spec.Ports[1].Guest".
 func Invalid(field, format string, args ...any) *smol.Error {
@@ -51,8 +47,8 @@ func CheckText(field, s string) error {
 
 // CheckEnv refuses a variable that a service would refuse or change.
 func CheckEnv(field, name, value string) error {
-	if len(name) > maxEnvName || !envPattern.MatchString(name) {
-		return Invalid(field, "has the name %.300q: allowed are up to %d letters, digits and '_', not starting with a digit", name, maxEnvName)
+	if err := envname.Check(name); err != nil {
+		return Invalid(field, "has %v", err)
 	}
 	return CheckText(field, value)
 }
