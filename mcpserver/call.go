@@ -77,10 +77,13 @@ func (s *Server) perform(ctx context.Context, d *definition, req *mcp.CallToolRe
 		c.target = in.Target
 	}
 	if c.fleet, err = s.sources[c.target].Fleet(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, toToolError(ctx, err)
 	}
 	out, err := d.run(ctx, c, args, raw)
-	return out, c, err
+	if err != nil {
+		return nil, nil, toToolError(ctx, err) // which knows that the session has ended
+	}
+	return out, c, nil
 }
 
 // withoutTarget takes the fleet out of the arguments of a session that is for one fleet. A client that has not read the new list yet still

@@ -9,10 +9,11 @@ import (
 )
 
 // Close ends all sessions, deletes their ephemeral machines and then lets go of the fleets; last, it stops the local service if this process
-// has started it and nobody else uses it. It takes ten seconds at most, less if ctx ends before; what could not be done by then is
+// has started it and nobody else uses it. It takes ten seconds at most, counted from the moment at which the only client of [Server.Serve]
+// left if that was just now, and less if ctx ends before; what could not be done by then is
 // in the error, and machines that are left are deleted by the next start.
 func (s *Server) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, shutdownBound)
+	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	errs := []error{s.closeSessions(ctx)}
 	s.keeper.finish()
@@ -38,30 +39,36 @@ func (s *Server) closeSessions(ctx context.Context) error {
 		open = append(open, ss)
 	}
 	s.mu.Unlock()
-	errs := make([]error, len(open))
+	var told sync.Mutex
+	var errs []error
 	var all sync.WaitGroup
-	for i, ss := range open {
+	for _, ss := range open {
 		all.Go(func() {
-			errs[i] = s.end(work, ss)
+			err := s.end(work, ss)
+			told.Lock()
+			errs = append(errs, err)
+			told.Unlock()
 			// How the connection ended is for its transport to say.
 			_ = ss.conn.Close()
 		})
 	}
 	// A session that ended by itself is not among them any more.
-	err := within(ctx, func() error { all.Wait(); s.ends.Wait(); return errors.Join(errs...) })
-	if err != nil {
+	err := within(ctx, func() error { all.Wait(); s.ends.Wait(); return nil })
+	told.Lock()
+	defer told.Unlock()
+	if err = errors.Join(errors.Join(errs...), err); err != nil {
 		return fmt.Errorf("mcpserver: end of sessions: %w", err)
 	}
 	return nil
 }
 
-// sooner returns a context that ends some time before ctx, if that is far enough away.
+// sooner returns a context that ends some time before ctx, but has three quarters of what is left.
 func sooner(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
-	if !ok || time.Until(end) <= 2*by {
+	if !ok {
 		return ctx, func() {}
 	}
-	return context.WithDeadline(ctx, end.Add(-by))
+	return context.WithDeadline(ctx, end.Add(-min(by, time.Until(end)/4)))
 }
 
 // within returns what fn does, or that the context ended before.

@@ -14,10 +14,10 @@ import (
 type commandResult struct {
 	Stdout         string           `json:"stdout"`
 	Stderr         string           `json:"stderr"`
-	ExitCode       *int             `json:"exitCode" jsonschema:"null while it runs"`
+	ExitCode       *int             `json:"exitCode"`
 	Truncated      bool             `json:"truncated"`
 	TimedOut       bool             `json:"timedOut"`
-	Overflow       []overflowResult `json:"overflow" jsonschema:"files with the whole output"`
+	Overflow       []overflowResult `json:"overflow"`
 	StartedMachine bool             `json:"startedMachine"`
 	Running        bool             `json:"running"`
 	Job            *string          `json:"job"`

@@ -11,12 +11,9 @@ import (
 	"github.com/smol-machines/smol-go/smol"
 )
 
-// maxLogLines is the most lines of a log that are asked for; a fleet gives no more.
-const maxLogLines = 10_000
-
 // console is what a fleet keeps of a machine's console at one moment.
 type console struct {
-	// boot names the boot that the lines are of; empty if the machine does not run, or the fleet does not tell.
+	// boot names the boot that the lines are of, or says that they are events; empty if the machine does not run, or the fleet does not tell.
 	boot  string
 	lines []string
 }
@@ -26,15 +23,19 @@ type console struct {
 func readConsole(ctx context.Context, m *smol.Machine) (*console, error) {
 	before, err := m.Info(ctx)
 	for try := 0; err == nil; try++ {
-		c := &console{boot: bootOf(before), lines: []string{}}
-		for line, err := range m.Logs(ctx, &smol.LogOptions{Tail: maxLogLines}) {
-			if err != nil {
-				return nil, err
-			}
-			c.lines = append(c.lines, line)
+		boot := bootOf(before)
+		lines, events, err := logLines(ctx, m, maxLogLines)
+		if err != nil {
+			return nil, err
 		}
-		if before, err = m.Info(ctx); err == nil && (bootOf(before) == c.boot || try == 2) {
-			return c, nil
+		if before, err = m.Info(ctx); err != nil {
+			return nil, err
+		}
+		if events {
+			return &console{boot: bootEvents, lines: lines}, nil
+		}
+		if bootOf(before) == boot || try == 2 {
+			return &console{boot: boot, lines: lines}, nil
 		}
 	}
 	return nil, err

@@ -15,8 +15,8 @@ type machineResult struct {
 	State     string  `json:"state"`
 	CPUs      int     `json:"cpus"`
 	MemoryMB  int     `json:"memoryMb"`
-	Network   string  `json:"network" jsonschema:"open, blocked or allow(host,cidr,...)"`
-	CreatedAt int64   `json:"createdAt" jsonschema:"Unix seconds"`
+	Network   string  `json:"network"`
+	CreatedAt int64   `json:"createdAt"`
 	Image     *string `json:"image"`
 	PID       *int    `json:"pid"`
 	URL       *string `json:"url"`

@@ -7,17 +7,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/smol-machines/smol-go/smol"
 )
 
 // readLogs returns the newest lines of a console.
 func (s *Server) readLogs(ctx context.Context, u *machineURI) (*mcp.ResourceContents, error) {
+	lines, _, err := logLines(ctx, u.machine, s.config.LogsTail)
+	if err != nil {
+		return nil, err
+	}
 	var b strings.Builder
-	for line, err := range u.machine.Logs(ctx, &smol.LogOptions{Tail: s.config.LogsTail}) {
-		if err != nil {
-			return nil, err
-		}
+	for _, line := range lines {
 		b.WriteString(line)
 		b.WriteByte('\n')
 	}

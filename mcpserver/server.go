@@ -2,11 +2,10 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -43,6 +42,8 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[*mcp.ServerSession]*session
 	closed   bool
+	serving  int            // clients of Serve
+	endBy    time.Time      // when the shutdown that has begun must be over; zero, or past, if none has
 	ends     sync.WaitGroup // the ends of sessions under way
 }
 
@@ -123,28 +124,3 @@ func (s *Server) both() bool { return len(s.targets) > 1 }
 
 // MCP returns the server of the protocol, to be connected to transports. See also [Server.Serve].
 func (s *Server) MCP() *mcp.Server { return s.mcp }
-
-// Serve serves the one client of a transport until it leaves, which is no error, or until ctx ends: then its calls are cancelled.
-// The session's ephemeral machines are deleted by Close at the latest.
-func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
-	conn, err := s.mcp.Connect(context.WithoutCancel(ctx), t, nil)
-	if err != nil {
-		return fmt.Errorf("mcpserver: %w", err)
-	}
-	s.keeper.begin(ctx)
-	stop := context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		ss := s.sessions[conn]
-		s.mu.Unlock()
-		if ss != nil {
-			ss.interrupt()
-		}
-		// How the connection ended is what Wait says.
-		_ = conn.Close()
-	})
-	defer stop()
-	if err := conn.Wait(); err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
-		return fmt.Errorf("mcpserver: %w", err)
-	}
-	return nil
-}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -86,7 +87,7 @@ func (s *Server) session(ctx context.Context, conn *mcp.ServerSession) (*session
 		defer s.ends.Done()
 		// The error is how the connection ended, which the transport reports.
 		_ = conn.Wait()
-		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBound)
+		bound, cancel := s.bounded(context.WithoutCancel(ctx))
 		defer cancel()
 		if err := s.end(bound, ss); err != nil {
 			s.log.Error("end of session", "session", ss.id, "error", err)
@@ -103,9 +104,18 @@ func (s *Server) end(ctx context.Context, ss *session) error {
 	ss.endOnce.Do(func() {
 		ss.interrupt()
 		// A call that does not end must not take the time in which the machines are deleted.
-		quiet, cancel := context.WithTimeout(ctx, quietBound)
+		quiet, cancel := context.WithTimeout(ctx, quietFor(ctx))
 		defer cancel()
 		ss.endErr = errors.Join(ss.quiet(quiet), s.keeper.endSession(ctx, ss))
 	})
 	return ss.endErr
+}
+
+// quietFor returns how long calls that were cancelled are waited for: less of them where little time is left.
+func quietFor(ctx context.Context) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return quietBound
+	}
+	return min(quietBound, time.Until(end)/2)
 }

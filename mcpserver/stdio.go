@@ -18,15 +18,18 @@ const (
 	maxPending, maxPendingBytes = 1024, 64 << 20
 	// maxListens is how many calls may be there that have no end of their own.
 	maxListens = 64
-	// drainBound is how long calls may go on after the end of the input; what is left of the bound of a shutdown is for the machines.
-	drainBound = shutdownBound - 3*time.Second
+	// drainBound is how long calls may go on after the end; what is left of the bound of a shutdown is for the machines.
+	drainBound = shutdownBound - 4*time.Second
 )
 
 // Stdio returns the transport of one client over a pair of streams, one message a line; it can be connected once. Unlike the transport of
-// the SDK it answers what is no message and reads on, and at the end of its input the calls that are under way have seven seconds to be
+// the SDK it answers what is no message and reads on, and at the end of its input the calls that are under way have six seconds to be
 // answered. The streams are closed by whoever opened them, and a read that is under way then goes on until it returns.
 func Stdio(r io.Reader, w io.Writer) mcp.Transport {
-	c := &lines{r: r, out: newLineWriter(w), in: make(chan jsonrpc.Message), shut: make(chan struct{})}
+	c := &lines{
+		r: r, out: newLineWriter(w), in: make(chan jsonrpc.Message), over: make(chan struct{}), eof: make(chan struct{}), shut: make(chan struct{}),
+		ending: func() {},
+	}
 	c.changed = sync.NewCond(&c.mu)
 	c.pending, c.asked = map[jsonrpc.ID]*pendingCall{}, map[jsonrpc.ID]bool{}
 	return c
@@ -36,8 +39,13 @@ func Stdio(r io.Reader, w io.Writer) mcp.Transport {
 type lines struct {
 	r    io.Reader
 	out  *lineWriter
-	in   chan jsonrpc.Message // to the SDK; closed at the end of the input
+	in   chan jsonrpc.Message // to the SDK
+	over chan struct{}        // closed by leave
+	eof  chan struct{}        // closed after the last message, once what is due is answered
 	shut chan struct{}        // closed by Close
+
+	ending func() // called when the input ends or is left
+	left   sync.Once
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -67,17 +75,19 @@ func (c *lines) Connect(context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
+// leave makes the input end now, whatever its sender does: what is under way is answered, and then the connection ends.
+func (c *lines) leave() { c.left.Do(func() { close(c.over) }) }
+
 // SessionID returns "": there is one session.
 func (c *lines) SessionID() string { return "" }
 
 // Read returns the next message.
 func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
-	case msg, ok := <-c.in:
-		if !ok {
-			return nil, io.EOF
-		}
+	case msg := <-c.in:
 		return msg, nil
+	case <-c.eof:
+		return nil, io.EOF
 	case <-c.shut:
 		return nil, io.EOF
 	case <-ctx.Done():

@@ -12,8 +12,24 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// run reads until the end of the input, waits for the answers that are due, and tells the SDK.
+// run waits for the end of the input and for the answers that are due then, and tells the SDK.
 func (c *lines) run() {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		c.readAll()
+	}()
+	select {
+	case <-read:
+	case <-c.over:
+	}
+	c.ending()
+	c.drain()
+	close(c.eof)
+}
+
+// readAll takes what comes until the end of the input.
+func (c *lines) readAll() {
 	r := bufio.NewReaderSize(c.r, 64<<10)
 	for {
 		line, err := readLine(r)
@@ -23,11 +39,9 @@ func (c *lines) run() {
 		}
 		c.take(line)
 		if err != nil || c.isClosed() {
-			break
+			return
 		}
 	}
-	c.drain()
-	close(c.in)
 }
 
 var errLongLine = errors.New("the line is too long")
@@ -128,6 +142,7 @@ func (c *lines) pass(msg jsonrpc.Message, size int, id json.RawMessage, b *batch
 func (c *lines) deliver(msg jsonrpc.Message) {
 	select {
 	case c.in <- msg:
+	case <-c.eof: // it was left
 	case <-c.shut:
 	}
 }

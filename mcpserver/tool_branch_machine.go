@@ -17,8 +17,8 @@ func branchMachine(cfg *Config) *definition {
 	return define(about{
 		name: "branch-machine", title: "Branch machine", toolset: "core",
 		description: "Make a running copy of a running machine, with its disks and memory, under a new name: to try something without touching the original, or several things from one state. " +
-			"The source must have been created with branchable: true. On older local services the source is frozen by this and takes no commands any more. Not on Windows. " +
-			"A childName that begins with " + cfg.MachinePrefix + " is deleted when this session ends; another stays, and on cloud is billed.",
+			"The source must have been created with branchable: true, else CONFLICT; on older local services it is frozen by this and takes no commands any more. Not on Windows. " +
+			"A childName that begins with " + cfg.MachinePrefix + " is deleted when this session ends; another stays, and on cloud is billed. Returns the copy and ready: whether a command has run in it.",
 		hints: hints{},
 	}, func(s set) { s.text("name", "childName").def("wait", true) }, func(ctx context.Context, c *call, in branchMachineArgs) (*readyResult, error) {
 		m, err := c.branch(ctx, in)

@@ -48,9 +48,10 @@ func createMachine(cfg *Config) *definition {
 	return define(about{
 		name: "create-machine", title: "Create machine", toolset: "core",
 		description: "Create a virtual machine from an OCI image, boot it and wait until a command has run in it. " +
-			"Use it for work of several steps; run-once is for a single command. Next: run-command, write-file. " +
-			"Without a name the machine is called " + cfg.MachinePrefix + "... and deleted when this session ends; one with a name stays until delete-machine, and on cloud is billed until then. " +
-			"A name that is taken is CONFLICT. A create that fails leaves nothing behind. Egress is " + cfg.NetworkDefault + " unless the call says otherwise. NOT_READY after " + seconds(cfg.ReadyTimeout) + " s.",
+			"Use it for work of several steps, run-once for a single command. Next: write-file, run-command. " +
+			"A machine without a name, or with one that begins with " + cfg.MachinePrefix + ", is ephemeral: deleted when this session ends. Any other stays until delete-machine, and on cloud is billed until then. " +
+			"Egress is " + cfg.NetworkDefault + " unless the call says otherwise. A mount's source must lie below a directory that the server allows. " +
+			"Returns the machine and ready: whether a command has run. A taken name is CONFLICT, no command within " + seconds(cfg.ReadyTimeout) + " s NOT_READY; a create that fails leaves nothing.",
 		hints: hints{openWorld: true},
 	}, func(s set) {
 		s.text("image", "name").egress(cfg.NetworkDefault).size(cfg).def("start", true).def("branchable", false)

@@ -7,8 +7,8 @@ import (
 )
 
 type deleteMachineResult struct {
-	Deleted string       `json:"deleted" jsonschema:"its name"`
-	Usage   *usageResult `json:"usage" jsonschema:"cloud"`
+	Deleted string       `json:"deleted"`
+	Usage   *usageResult `json:"usage"`
 	Cost    *costResult  `json:"cost" jsonschema:"cloud: settled bill, millionths of a US dollar"`
 }
 
@@ -28,8 +28,8 @@ type costResult struct {
 func deleteMachine(*Config) *definition {
 	return define(about{
 		name: "delete-machine", title: "Delete machine", toolset: "core",
-		description: "Delete a machine with its disks, running or not. There is no way back: read-file what is still needed first. " +
-			"On cloud this ends the bill and tells it. A machine whose branches need its disks is CONFLICT: delete those first. NOT_FOUND means that it is gone already.",
+		description: "Delete a machine with its disks, running or not. There is no way back: read-file what is still needed first, or stop-machine to keep it. " +
+			"Returns its name; on cloud this ends the bill, told as usage and cost, else null. A machine whose branches need its disks is CONFLICT: delete those first. NOT_FOUND: it is gone already.",
 		hints: hints{destructive: true, idempotent: true},
 	}, func(s set) { s.text("name") }, runDeleteMachine)
 }

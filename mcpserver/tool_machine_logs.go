@@ -17,8 +17,8 @@ type machineLogsResult struct {
 func machineLogs(cfg *Config) *definition {
 	return define(about{
 		name: "machine-logs", title: "Machine logs", toolset: "core",
-		description: "Read the machine's console: what its kernel and its boot said, not what commands wrote. For a machine that does not come up. On cloud, the console where the service keeps one, else events. " +
-			"Without cursor the newest lines come; with the cursor of the result before, those that came since. truncated: true means that it began anew, after a reboot or a rotation. Boots nothing. For output of commands: poll-command.",
+		description: "Read what a machine itself has said: the console of its kernel and its boot or, where the cloud has none, the machine's events. For a machine that does not come up; what commands wrote is in poll-command. " +
+			"Returns lines and a cursor: without cursor the newest tail lines, with that of the result before those that came since. truncated: true means that it began anew, after a reboot or a rotation. Changes nothing, boots nothing.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
 		s.text("name").def("tail", cfg.LogsTail).least("tail", 1).most("tail", 10_000)

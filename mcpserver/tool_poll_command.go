@@ -22,8 +22,8 @@ type jobArgs struct {
 func pollCommand(cfg *Config) *definition {
 	return define(about{
 		name: "poll-command", title: "Poll command", toolset: "jobs",
-		description: "Wait for a command that run-command left running, and return its output since the offsets. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
-			"Changes nothing; polling twice from one offset gives the same. Also for commands of an earlier session. A job whose machine was stopped is lost: exitCode null, running false.",
+		description: "Wait for a command that run-command left running, and return its output since the offsets, else as run-command does. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
+			"Changes nothing, boots nothing; polling twice from one offset gives the same. Also for commands of an earlier session, which list-commands finds. A job whose machine was stopped is lost: exitCode null, running false.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "job").def("stdoutOffset", 0).def("stderrOffset", 0).wait(cfg)

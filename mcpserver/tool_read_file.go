@@ -28,9 +28,9 @@ type readFileResult struct {
 	Path           string `json:"path"`
 	Content        string `json:"content"`
 	Encoding       string `json:"encoding"`
-	Size           int64  `json:"size" jsonschema:"of the whole file"`
+	Size           int64  `json:"size"`
 	Offset         int64  `json:"offset"`
-	Bytes          int    `json:"bytes" jsonschema:"returned"`
+	Bytes          int    `json:"bytes"`
 	EOF            bool   `json:"eof"`
 	StartedMachine bool   `json:"startedMachine"`
 }
@@ -38,8 +38,9 @@ type readFileResult struct {
 func readFile(cfg *Config) *definition {
 	return define(about{
 		name: "read-file", title: "Read file", toolset: "core",
-		description: "Read a file of a machine, or a page of it. Without length " + bytesText(cfg.MaxOutputBytes) + " come back; eof: false means that more follows from offset + bytes. A page of a large file costs a page. " +
-			"Bytes that are not UTF-8 are INVALID: use encoding base64. A page of utf8 never splits a character. A stopped machine is booted first. To find parts by content use run-command with grep.",
+		description: "Read a file of a machine, or a page of it. To find parts by content use run-command with grep. Returns the content and the size of the whole file. " +
+			"Without length " + bytesText(cfg.MaxOutputBytes) + " come back; eof: false means that more follows from offset + bytes. A page of a large file costs a page, and one of utf8 never splits a character. " +
+			"Bytes that are not UTF-8 are INVALID: use encoding base64. A stopped machine is booted first.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "path").encoding().def("offset", 0).least("offset", 0).def("length", cfg.MaxOutputBytes).least("length", 1).most("length", maxPage)

@@ -30,7 +30,7 @@ func runOnce(cfg *Config) *definition {
 	return define(about{
 		name: "run-once", title: "Run once", toolset: "core",
 		description: "Create a machine, run one command in it, return its output and exit code, and delete the machine whatever happens. For a single command; " +
-			"for several steps, or to read files afterwards, use create-machine and run-command. It waits for the whole timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") and never leaves a job. " +
+			"for several steps, or to read files afterwards, use create-machine and run-command. Returns what run-command does, but waits for the whole timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") and never leaves a job. " +
 			"Of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; the rest is lost. Egress is " + cfg.RunOnceNetwork + " unless the call says otherwise.",
 		hints: hints{openWorld: true},
 	}, func(s set) {
@@ -67,11 +67,7 @@ func runRunOnce(ctx context.Context, c *call, in runOnceArgs) (res *runOnceResul
 	}()
 	out, err := c.run(ctx, m, in.commandArgs, timeout+onceMargin)
 	if err != nil {
-		var te *ToolError
-		if errors.As(err, &te) {
-			te.Hint = "The machine is deleted, and the command with it."
-		}
-		return nil, err
+		return nil, goneWith(ctx, err)
 	}
 	res = &runOnceResult{commandResult: *out, Machine: spec.Name}
 	res.Job, res.Overflow, res.StartedMachine = nil, []overflowResult{}, false
@@ -79,6 +75,17 @@ func runRunOnce(ctx context.Context, c *call, in runOnceArgs) (res *runOnceResul
 		res.Hint = "Some output was left out and is lost. create-machine and run-command keep all of it in a file."
 	}
 	return res, nil
+}
+
+// goneWith returns the error of a command whose machine goes with it, without the job that could be polled otherwise.
+func goneWith(ctx context.Context, err error) error {
+	var te *ToolError
+	if !errors.As(err, &te) || te.Err == nil {
+		return err
+	}
+	e := *toToolError(ctx, te.Err)
+	e.Hint = "The machine is deleted, and the command with it."
+	return &e
 }
 
 // discard deletes the machine of a call, also when that was cancelled.

@@ -20,7 +20,8 @@ func startMachine(cfg *Config) *definition {
 	return define(about{
 		name: "start-machine", title: "Start machine", toolset: "core",
 		description: "Boot a stopped machine and wait until a command has run in it. One that runs is left as it is. " +
-			"run-command, read-file and write-file boot a stopped machine by themselves; use this to boot one ahead. Its disks are as they were; what ran in it does not run. NOT_READY after " + seconds(cfg.ReadyTimeout) + " s.",
+			"run-command, read-file and write-file boot a stopped machine by themselves; use this to boot one ahead, with wait: false without waiting. " +
+			"Its disks are as they were; what ran in it does not run. Returns the machine and ready: whether a command has run. NOT_READY after " + seconds(cfg.ReadyTimeout) + " s.",
 		hints: hints{idempotent: true},
 	}, func(s set) { s.text("name").def("wait", true) }, func(ctx context.Context, c *call, in startMachineArgs) (*readyResult, error) {
 		m := c.machine(in.Name)

@@ -21,7 +21,7 @@ func writeFile(*Config) *definition {
 	return define(about{
 		name: "write-file", title: "Write file", toolset: "core",
 		description: "Write a file in a machine, replacing one that is there: what was there stays whole until the new content is complete, and its mode and owner are kept. Missing directories are made. " +
-			"A new file belongs to root with mode 0644; run-command with chmod changes that. A stopped machine is booted first. Use encoding base64 for bytes that are not text. To change part of a file use run-command with sed.",
+			"A new file belongs to root with mode 0644; run-command with chmod changes that, and with sed a part of a file. Use encoding base64 for bytes that are not text. A stopped machine is booted first. Returns the size written.",
 		hints: hints{destructive: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "path").encoding()

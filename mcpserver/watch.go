@@ -170,18 +170,15 @@ func (w *watches) look(ctx context.Context, one *watch) error {
 	}
 	var h maphash.Hash
 	h.SetSeed(w.seed)
-	count := 0
-	for line, err := range one.uri.machine.Logs(ctx, &smol.LogOptions{Tail: maxLogLines}) {
-		if errors.Is(err, smol.ErrConflict) {
-			break // a machine that was never started has no console yet
-		}
-		if err != nil {
-			return err
-		}
+	lines, _, err := logLines(ctx, one.uri.machine, maxLogLines)
+	if err != nil && !errors.Is(err, smol.ErrConflict) { // a machine that was never started has no console yet
+		return err
+	}
+	for _, line := range lines {
 		h.WriteString(line)
 		h.WriteByte('\n')
-		count++
 	}
+	count := len(lines)
 	first := !one.begun
 	more := count > 0 && (count != one.count || h.Sum64() != one.hash)
 	one.begun, one.id, one.made, one.count, one.hash = true, info.ID, info.CreatedAt, count, h.Sum64()

@@ -45,11 +45,17 @@ type wire struct {
 // over serves s over pipes until the input ends.
 func over(t *testing.T, s *mcpserver.Server, read bool) *wire {
 	t.Helper()
+	return overUntil(t.Context(), t, s, read)
+}
+
+// overUntil serves s over pipes until the input ends, or ctx.
+func overUntil(ctx context.Context, t *testing.T, s *mcpserver.Server, read bool) *wire {
+	t.Helper()
 	r, in := io.Pipe()
 	out, w := io.Pipe()
 	c := &wire{t: t, in: in, out: out, served: make(chan error, 1)}
 	go func() {
-		err := s.Serve(t.Context(), mcpserver.Stdio(r, w))
+		err := s.Serve(ctx, mcpserver.Stdio(r, w))
 		w.Close()
 		c.served <- err
 	}()

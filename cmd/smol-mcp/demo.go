@@ -142,7 +142,7 @@ func (d *demo) branch(ctx context.Context) (err error) {
 
 // remove deletes a machine, also after an interrupt, and adds to err what that says.
 func (d *demo) remove(ctx context.Context, machine string, err *error) {
-	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBound)
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), endBound)
 	defer cancel()
 	_, e := d.call(bound, "delete-machine", args{"name": machine})
 	if e == nil {

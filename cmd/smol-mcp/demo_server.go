@@ -11,11 +11,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/smol-machines/smol-go/internal/version"
 )
+
+// endBound is how long the end of a machine, and that of the server, may take.
+const endBound = 20 * time.Second
 
 // start starts this program once more as a server, and connects to it as an agent does. The function that it returns ends the server.
 func (d *demo) start(ctx context.Context, p *program, o *options) (stop func() error, err error) {
@@ -61,7 +65,7 @@ func (d *demo) start(ctx context.Context, p *program, o *options) (stop func() e
 	}
 	fmt.Fprintf(d.out, "the fleet: %s\n", where)
 	impl := &mcp.Implementation{Name: "smol-mcp demo", Version: version.String()}
-	d.session, err = mcp.NewClient(impl, nil).Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * shutdownBound}, nil)
+	d.session, err = mcp.NewClient(impl, nil).Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: endBound}, nil)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the server: %w", err), remove())
 	}

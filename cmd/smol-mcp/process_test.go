@@ -99,6 +99,7 @@ type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	in     io.WriteCloser
+	out    io.Closer
 	stderr bytes.Buffer // to be read once it has exited
 	done   chan error
 	lines  chan []byte
@@ -107,22 +108,28 @@ type process struct {
 
 func (h *host) start(env ...string) *process {
 	h.t.Helper()
-	p := &process{t: h.t, cmd: exec.Command(h.bin, "--log-level=debug"), done: make(chan error, 1), lines: make(chan []byte, 64)}
-	p.cmd.Env = append([]string{
+	return startProgram(h.t, h.bin, append([]string{
 		"PATH=/nowhere", "HOME=" + h.t.TempDir(), "SMOL_MCP_TARGETS=both", "SMOL_MCP_NETWORK_DEFAULT=open", "SMOL_MCP_RUN_ONCE_NETWORK=open",
 		"SMOL_MCP_RUNTIME_DIR=" + h.run, "SMOL_LOCAL_URL=" + h.local.URL(),
 		"SMOL_CLOUD_URL=" + h.cloud.URL(), "SMOL_CLOUD_TOKEN=" + h.cloud.Token(),
-	}, env...)
-	p.cmd.Stderr = &p.stderr
+	}, env...))
+}
+
+// startProgram starts a server with an environment.
+func startProgram(t *testing.T, bin string, env []string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(bin, "--log-level=debug"), done: make(chan error, 1), lines: make(chan []byte, 64)}
+	p.cmd.Env, p.cmd.Stderr = env, &p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err == nil {
+		p.out = out
 		p.in, err = p.cmd.StdinPipe()
 	}
 	if err == nil {
 		err = p.cmd.Start()
 	}
 	if err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	go func() {
 		r := bufio.NewReader(out)
@@ -136,7 +143,7 @@ func (h *host) start(env ...string) *process {
 		close(p.lines)
 		p.done <- p.cmd.Wait()
 	}()
-	h.t.Cleanup(func() { p.cmd.Process.Kill() })
+	t.Cleanup(func() { p.cmd.Process.Kill() })
 	return p
 }
 
@@ -159,8 +166,18 @@ func (p *process) send(msg args) {
 	}
 }
 
-// answer returns the result of the request, and passes over what comes before.
+// answer returns the result of the request, which is no failure, and passes over what comes before.
 func (p *process) answer(id int) map[string]any {
+	p.t.Helper()
+	res := p.result(id)
+	if res["isError"] == true {
+		p.t.Fatalf("%v", res)
+	}
+	return res
+}
+
+// result returns the result of the request, also if it tells of a failure.
+func (p *process) result(id int) map[string]any {
 	p.t.Helper()
 	limit := time.After(30 * time.Second)
 	for {
@@ -179,7 +196,7 @@ func (p *process) answer(id int) map[string]any {
 			if msg.ID != id {
 				continue
 			}
-			if msg.Error != nil || msg.Result["isError"] == true {
+			if msg.Error != nil {
 				p.t.Fatalf("%s", line)
 			}
 			return msg.Result

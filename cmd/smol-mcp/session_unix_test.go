@@ -87,7 +87,7 @@ func testKill(t *testing.T, h *host) {
 
 	seen := 0
 	var left [2][]string
-	for range rounds.N(20) {
+	for range rounds.Soak(20, 200) {
 		p := h.start()
 		p.initialize()
 		h.wait("the next start to delete what was left", func(l, c []string) bool { return !hasAny(l, left[0]) && !hasAny(c, left[1]) })

@@ -6,15 +6,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/smol-machines/smol-go/mcpserver"
 )
 
-// shutdownBound is how long the end of the program may take.
-const shutdownBound = 10 * time.Second
-
-// serveStdio serves one client until the end of its input or a signal.
+// serveStdio serves one client until the end of its input, until nobody reads the output any more, or until a signal.
 func serveStdio(ctx context.Context, p *program, o *options) (err error) {
 	cfg, err := o.config(p)
 	if err != nil {
@@ -33,10 +29,15 @@ func serveStdio(ctx context.Context, p *program, o *options) (err error) {
 		return err
 	}
 	defer func() {
-		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBound)
-		defer cancel()
-		err = errors.Join(err, srv.Close(bound))
+		// The server knows how much time is left.
+		err = errors.Join(err, srv.Close(context.WithoutCancel(ctx)))
 	}()
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	defer watchReader(p.stdout, func() {
+		log.Info("nobody reads the output any more")
+		leave()
+	})()
 	defer keepStreams()()
 	return srv.Serve(ctx, mcpserver.Stdio(p.stdin, p.stdout))
 }
