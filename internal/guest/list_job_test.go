@@ -146,6 +146,10 @@ func TestGrep(t *testing.T) {
 				t.Errorf("%q: %v", pattern, err)
 			}
 		}
+		m.sh(": >/workspace/.smol/" + s.ID + ".grep4194305.out") // of a search that was killed
+		if _, err := m.ask(&guest.Grep{ID: s.ID, Bases: m.bases, Pattern: "none"}); err != nil {
+			t.Error(err)
+		}
 		if _, err := m.ask(&guest.Grep{ID: "job-1", Bases: m.bases}); !errors.Is(err, guest.ErrNoJob) {
 			t.Errorf("in no job: %v", err)
 		}

@@ -7,6 +7,11 @@ command -v grep >/dev/null || fail notool
 echo x | grep -qa x && _jflags="$_jflags -a"
 echo x | grep $_jflags -e "$_jx" >/dev/null
 [ $? -le 1 ] || fail pattern
+# A search that was killed has left what it had found.
+for _jk in $_jf.grep*; do
+  _jn=${_jk#$_jf.grep}
+  [ ! -e $_jk ] || [ -d /proc/${_jn%.*} ] || rm -f $_jk
+done
 _jto=$_jf.grep$$
 for _jn in out err; do
   true >$_jto.$_jn || fail nobase
