@@ -54,11 +54,11 @@ func TestServiceCloud(t *testing.T) {
 	}
 	o := cloud.OptionsFromEnv()
 	o.URL = *cloudURL
-	testCloudService(t, o, *cloudCeiling)
+	testCloudService(t, o, *cloudCeiling, "")
 }
 
 // testCloudService runs the suite and keeps an eye on what it costs.
-func testCloudService(t *testing.T, o *cloud.Options, ceiling int64) {
+func testCloudService(t *testing.T, o *cloud.Options, ceiling int64, only string) {
 	t.Helper()
 	demandCeiling(t, o.URL, ceiling)
 	svc, err := cloud.New(o)
@@ -67,6 +67,7 @@ func testCloudService(t *testing.T, o *cloud.Options, ceiling int64) {
 	}
 	defer svc.Close()
 	b := serviceOptions(svc.Fleet)
+	b.Only = only
 	if ceiling > 0 {
 		watch := &spending{svc: svc, ceiling: cloud.Micros(ceiling)}
 		watch.first = watch.total(t)
@@ -160,5 +161,5 @@ func TestCeilingHolds(t *testing.T) {
 // TestService runs the suite as on a real service, on stand-ins.
 func TestService(t *testing.T) {
 	c := smoltest.NewCloud(t, &smoltest.CloudOptions{Guest: smoltest.BackendGuest()})
-	testCloudService(t, &cloud.Options{URL: c.URL(), Token: c.Token()}, 1_000_000)
+	testCloudService(t, &cloud.Options{URL: c.URL(), Token: c.Token()}, 1_000_000, "e/") // create, delete, and what else bills
 }
