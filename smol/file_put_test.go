@@ -115,7 +115,7 @@ func TestPutSizes(t *testing.T) {
 		{mib, false, false, trips{1, 1, 0}},
 		{mib + 1, false, false, trips{1, 1, 0}},
 		{64 * mib, true, true, trips{1, 1, 0}},
-		{64*mib + 1, true, true, trips{1, 2, 0}},
+		{64*mib + 1, true, false, trips{1, 2, 0}},
 		{100 * mib, false, true, trips{1, 1, 0}},
 		{100*mib + 1, false, true, trips{1, 2, 0}},
 		{120 * mib, true, true, trips{1, 2, 0}},
