@@ -121,6 +121,16 @@ func TestPolling(t *testing.T) {
 	if len(list) != 1 || list[0].(map[string]any)["command"] != "hang" {
 		t.Errorf("the list: %v", list)
 	}
+	lost := c.call("run-command", args{"name": "box", "command": "hang", "waitSecs": 0})["job"]
+	c.call("stop-machine", args{"name": "box"})
+	for _, tool := range []string{"poll-command", "signal-command"} {
+		c.fails(mcpserver.CodeConflict, tool, args{"name": "box", "job": lost})
+	}
+	c.fails(mcpserver.CodeConflict, "list-commands", args{"name": "box"})
+	c.call("start-machine", args{"name": "box"})
+	if got := c.call("poll-command", args{"name": "box", "job": lost}); got["running"] != false || got["exitCode"] != nil {
+		t.Errorf("a job whose machine was stopped: %v", got)
+	}
 }
 
 // TestProgress asks to be told of a command that takes a while, and takes the call back: the command goes on.

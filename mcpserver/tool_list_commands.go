@@ -24,7 +24,7 @@ func listCommands(*Config) *definition {
 	return define(about{
 		name: "list-commands", title: "List commands", toolset: "jobs",
 		description: "List the commands that a machine keeps, those of other sessions included: running ones, and ended ones whose output poll-command can still read. " +
-			"Use it to find a job whose id you do not have. Returns of each the job, the command, times, exit code and state: running, exited, signaled, timed_out or lost. Changes nothing; a machine that does not run is not booted.",
+			"Use it to find a job whose id you do not have. Returns of each the job, the command, times, exit code and state: running, exited, signaled, timed_out or lost. Changes nothing; in a machine that does not run it is CONFLICT.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) { s.text("name") }, func(ctx context.Context, c *call, in nameArgs) (*listCommandsResult, error) {
 		res := &listCommandsResult{Commands: []commandEntry{}}

@@ -19,7 +19,7 @@ type listMachinesResult struct {
 func listMachines(*Config) *definition {
 	return define(about{
 		name: "list-machines", title: "List machines", toolset: "core",
-		description: "List all machines of the fleet, stopped ones and those of other sessions and people too. Returns each as get-machine does, sorted by name. " +
+		description: "List all machines of the fleet, stopped ones and those of other sessions and people too. Returns each as get-machine does. " +
 			"Use it to find a machine whose name you do not know; get-machine is cheaper for one. With labels, on cloud only, those that have all of them. Changes nothing, boots nothing.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, nil, func(ctx context.Context, c *call, in listMachinesArgs) (*listMachinesResult, error) {
