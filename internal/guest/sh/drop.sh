@@ -17,12 +17,11 @@ drop() {
 # prune PATTERN KEEP AGE removes jobs that ended so long ago, beyond the newest of those that ended, from the base.
 prune() {
   _jrm= _jk=-$2
-  for _jx in $_jbase/$1.exit; do _jk=$((_jk+1)); done
-  [ $_jk -gt 0 ] || return
   for _jf in $_jbase/$1.exit; do
     _jf=${_jf%.exit}
-    ended || { look; ! holds $_jkp; } || _jk=$((_jk-1))
+    ended || { look; ! holds $_jkp; } && _jk=$((_jk+1))
   done
+  [ $_jk -gt 0 ] || return
   for _jx in $(ls -tr $_jbase); do
     [ $_jk -gt 0 ] || break
     case $_jx in $1.exit)
