@@ -16,7 +16,9 @@ func (s *Server) Close(ctx context.Context) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	errs := []error{s.closeSessions(ctx)}
-	s.keeper.finish()
+	if err := within(ctx, func() error { s.keeper.finish(); return nil }); err != nil {
+		errs = append(errs, fmt.Errorf("mcpserver: end of the sweep: %w", err))
+	}
 	for t, src := range s.sources {
 		if err := within(ctx, func() error { return src.Close(ctx) }); err != nil {
 			errs = append(errs, fmt.Errorf("mcpserver: end of the %s fleet: %w", t, err))

@@ -31,9 +31,9 @@ func (c *call) specOf(in createMachineArgs) (*smol.Spec, error) {
 		spec.Ports = append(spec.Ports, smol.Port{Guest: p.Guest, Host: p.Host})
 	}
 	for i, m := range in.Mounts {
-		source, err := c.mountSource(m.Source)
-		if err != nil {
-			return nil, fail(CodeForbidden, "mounts[%d].source: %v", i, err).hint("The server's mountRoots say what can be mounted; copy files with write-file instead.")
+		source, code, why := c.mountSource(m.Source)
+		if why != "" {
+			return nil, fail(code, "mounts[%d].source: %s", i, why).hint("The server's mountRoots say what can be mounted; copy files with write-file instead.")
 		}
 		spec.Mounts = append(spec.Mounts, smol.Mount{Source: source, Target: m.Target, ReadOnly: m.Readonly})
 	}
@@ -59,17 +59,16 @@ func localOnly(in createMachineArgs) error {
 	return nil
 }
 
-// mountSource returns the directory that source means, with symbolic links resolved, if it lies below a root that may be mounted.
-func (c *call) mountSource(source string) (string, error) {
+// mountSource returns the directory that source means, with symbolic links resolved, if it lies below a root that may be mounted;
+// else why not.
+func (c *call) mountSource(source string) (real string, code ErrorCode, why string) {
 	if !filepath.IsAbs(source) || strings.ContainsRune(source, 0) {
-		return "", fail(CodeInvalid, "not an absolute directory")
+		return "", CodeInvalid, "not an absolute directory"
 	}
+	const elsewhere = "not below a directory that may be mounted, or not there"
 	real, err := filepath.EvalSymlinks(source)
 	if err != nil {
-		return "", err
-	}
-	if st, err := os.Stat(real); err != nil || !st.IsDir() {
-		return "", fail(CodeInvalid, "not a directory")
+		return "", CodeForbidden, elsewhere // and no word of what there is outside
 	}
 	for _, root := range c.config().MountRoots {
 		root, err := filepath.EvalSymlinks(root)
@@ -77,10 +76,13 @@ func (c *call) mountSource(source string) (string, error) {
 			continue
 		}
 		if rel, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(rel) {
-			return real, nil
+			if st, err := os.Stat(real); err != nil || !st.IsDir() {
+				return "", CodeInvalid, "not a directory"
+			}
+			return real, "", ""
 		}
 	}
-	return "", fail(CodeForbidden, "not below a directory that may be mounted")
+	return "", CodeForbidden, elsewhere
 }
 
 // seconds returns d as a number of seconds.

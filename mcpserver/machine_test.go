@@ -84,10 +84,27 @@ func TestMounts(t *testing.T) {
 		return args{"image": "alpine", "network": "open", "start": false, "mounts": []any{args{"source": source, "target": "/mnt"}}}
 	}
 	c.call("create-machine", mount(filepath.Join(root, "in")))
-	for _, source := range []string{outside, filepath.Join(root, "link"), filepath.Join(root, "..", filepath.Base(outside)), "/", "relative", "", root + "x", root + "\x00"} {
-		if text := c.fails(mcpserver.CodeForbidden, "create-machine", mount(source)); !strings.Contains(text, "mounts[0].source") {
-			t.Errorf("%q: %s", source, text)
+	file := filepath.Join(root, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for code, sources := range map[mcpserver.ErrorCode][]string{
+		mcpserver.CodeForbidden: {outside, filepath.Join(root, "link"), filepath.Join(root, "..", filepath.Base(outside)), "/", root + "x", "/etc/passwd"},
+		mcpserver.CodeInvalid:   {"relative", "", root + "\x00", file},
+	} {
+		for _, source := range sources {
+			if text := c.fails(code, "create-machine", mount(source)); !strings.Contains(text, "mounts[0].source: not ") {
+				t.Errorf("%q: %s", source, text)
+			}
 		}
+	}
+	// What is there outside is not told.
+	if there, missing := c.fails(mcpserver.CodeForbidden, "create-machine", mount(outside)), c.fails(mcpserver.CodeForbidden, "create-machine", mount(outside+"x")); there != missing {
+		t.Errorf("%q and %q", there, missing)
+	}
+	c.fails(mcpserver.CodeInvalid, "create-machine", args{"image": "alpine", "env": args{"TOKEN": 12345}})
+	if log := s.log.String(); strings.Contains(log, "12345") || !strings.Contains(log, "INVALID") {
+		t.Errorf("the log has arguments, or no failures:\n%s", log)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -89,7 +90,7 @@ func (s *Server) logRequests(next mcp.MethodHandler) mcp.MethodHandler {
 			attrs = append(attrs, slog.String("tool", clip(ct.Params.Name, 64)))
 		}
 		if r, ok := res.(*mcp.CallToolResult); ok && r != nil && r.IsError {
-			attrs = append(attrs, slog.String("error", errorText(r)))
+			attrs = append(attrs, slog.String("error", errorCode(r)))
 		}
 		if err != nil {
 			level = slog.LevelWarn
@@ -100,8 +101,8 @@ func (s *Server) logRequests(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// errorText returns the first line of a failure.
-func errorText(r *mcp.CallToolResult) string {
+// errorCode returns the code of a failure. Its text may quote arguments.
+func errorCode(r *mcp.CallToolResult) string {
 	if len(r.Content) == 0 {
 		return ""
 	}
@@ -109,7 +110,8 @@ func errorText(r *mcp.CallToolResult) string {
 	if t == nil {
 		return ""
 	}
-	return clip(t.Text, 400)
+	code, _, _ := strings.Cut(t.Text, ":")
+	return clip(code, 64)
 }
 
 // boundTime ends calls that take longer than any can.

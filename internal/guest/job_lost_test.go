@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,11 @@ func TestJobOutlivesItsExec(t *testing.T) {
 			m.eventually("the start", func() bool {
 				r, err := m.tryPoll(s.ID, snapshot(0))
 				return err == nil && string(r.Stdout.Data) == "go\n"
+			})
+			// What stands between them was killed, which takes the kernel a moment.
+			keeper := strings.Fields(m.keepers(s))
+			m.eventually("the keeper to stand alone", func() bool {
+				return !slices.ContainsFunc(m.tree(p.PID()), func(pid string) bool { return slices.Contains(keeper, pid) })
 			})
 			m.sh("kill -9 " + strings.Join(m.tree(p.PID()), " ") + " -" + itoa(p.PID()) + " 2>&1")
 			if code, err := p.Wait(); code != 137 || err != nil {
