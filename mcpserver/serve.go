@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,6 +22,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	l, ok := t.(*lines)
 	if ok {
 		l.ending = s.beginEnd
+		l.cancel = s.interruptAll
 	}
 	s.mu.Lock()
 	s.serving++
@@ -74,6 +77,19 @@ func waitConn(conn *mcp.ServerSession, l *lines) error {
 		return err
 	case <-time.After(giveUpBound):
 		return nil // the end of the session tells
+	}
+}
+
+// interruptAll cancels the calls of the one client there is; with others it is left to the end of the connection.
+func (s *Server) interruptAll() {
+	s.mu.Lock()
+	var open []*session
+	if s.serving == 1 {
+		open = slices.Collect(maps.Values(s.sessions))
+	}
+	s.mu.Unlock()
+	for _, ss := range open {
+		ss.interrupt()
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 func Stdio(r io.Reader, w io.Writer) mcp.Transport {
 	c := &lines{
 		r: r, out: newLineWriter(w), in: make(chan jsonrpc.Message), over: make(chan struct{}), eof: make(chan struct{}), shut: make(chan struct{}),
-		ending: func() {},
+		ending: func() {}, cancel: func() {},
 	}
 	c.changed = sync.NewCond(&c.mu)
 	c.pending, c.asked = map[jsonrpc.ID]*pendingCall{}, map[jsonrpc.ID]bool{}
@@ -45,6 +45,7 @@ type lines struct {
 	shut chan struct{}        // closed by Close
 
 	ending func() // called when the input ends or is left
+	cancel func() // called when the calls under way have had their time: being cancelled is then their answer
 	left   sync.Once
 
 	mu      sync.Mutex

@@ -85,6 +85,9 @@ func TestEndIsBounded(t *testing.T) {
 			<-h.asked
 			begin := time.Now()
 			c.in.Close()
+			if m := c.reply(); string(m.ID) != "1" || !strings.Contains(m.line, "CANCELLED") {
+				t.Errorf("the answer is %s", m.line)
+			}
 			c.ended()
 			if took := time.Since(begin); took > 10*time.Second {
 				t.Errorf("it ended after %v", took)

@@ -181,7 +181,9 @@ func (c *lines) isClosed() bool {
 func (c *lines) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	timer := time.AfterFunc(drainBound, func() {
+	cancel := time.AfterFunc(drainBound, func() { c.cancel() })
+	defer cancel.Stop()
+	timer := time.AfterFunc(drainBound+giveUpBound, func() {
 		c.mu.Lock()
 		c.late = true
 		c.mu.Unlock()

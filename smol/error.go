@@ -44,7 +44,7 @@ var (
 type Error struct {
 	// Op is what was being done, such as "create" or "read file".
 	Op string
-	// Machine is the name or id of the machine, if there was one.
+	// Machine is the name or id of the machine, if there was one; one that cannot be is quoted and cut.
 	Machine string
 	// Path is the file in the machine, for operations on files.
 	Path string

@@ -154,3 +154,14 @@ func TestSignalNumbers(t *testing.T) {
 		t.Errorf("a name that is none has the number %d", n)
 	}
 }
+
+// A reference that no machine can have is shown, but not as it is.
+func TestErrorShowsReference(t *testing.T) {
+	f := smol.NewFleet(newFake())
+	for _, ref := range []string{strings.Repeat("x", 1<<20), "a\x00b", "a\xffb", "../x"} {
+		_, err := f.Machine(ref).Info(t.Context())
+		if !errors.Is(err, smol.ErrInvalid) || len(err.Error()) > 400 || strings.ContainsAny(err.Error(), "\x00\xff") {
+			t.Errorf("%.20q: %.400v", ref, err)
+		}
+	}
+}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // wrapError gives an error the operation and the machine that the caller knows. Context errors stay what they are and get no code.
 func wrapError(op, machine string, err error) error {
+	machine = shownRef(machine)
 	switch e := err.(type) {
 	case nil:
 		return nil
@@ -35,6 +37,18 @@ func wrapError(op, machine string, err error) error {
 		return &contextError{op, machine, err}
 	}
 	return &Error{Op: op, Machine: machine, Code: codeOf(err), Hint: hintOf(err), Err: err}
+}
+
+// shownRef returns a name as an error shows it: one that no machine can have may be anything, and of any length.
+func shownRef(ref string) string {
+	if ref == "" || validateRef(ref) == nil {
+		return ref
+	}
+	const most = 64
+	if len(ref) <= most {
+		return strconv.Quote(ref)
+	}
+	return strconv.Quote(ref[:most]) + "…"
 }
 
 func isContextError(err error) bool {
