@@ -218,7 +218,9 @@ func TestKnownSignal(t *testing.T) {
 		leaves := m.job("sh", "-c", "setsid sleep 600 >/dev/null 2>&1 & exit 5")
 		m.run(leaves, guest.Exited, 5)
 		// Between two programs a process has no environment by which it could be found.
-		m.eventually("what it leaves", func() bool { return slices.ContainsFunc(m.commands(), func(s string) bool { return strings.HasPrefix(s, "sleep 600") }) })
+		m.eventually("what it leaves", func() bool {
+			return slices.ContainsFunc(m.commands(), func(s string) bool { return strings.HasPrefix(s, "sleep 600") })
+		})
 		if _, err := ask(leaves.ID, "TERM"); !errors.Is(err, guest.ErrEnded) {
 			t.Errorf("ended: %v", err)
 		}
