@@ -34,12 +34,13 @@ type watch struct {
 	stop    context.CancelFunc       // of the loop
 	joined  chan struct{}            // somebody has just looked
 
-	mu    sync.Mutex // of a look
-	begun bool
-	id    string    // of the machine
-	made  time.Time // when the machine was created
-	count int
-	hash  uint64
+	mu      sync.Mutex // of a look
+	begun   bool
+	id      string    // of the machine
+	made    time.Time // when the machine was created
+	count   int
+	hash    uint64
+	shorter bool // the last look found fewer lines
 }
 
 func newWatches(s *Server) *watches {
@@ -181,6 +182,12 @@ func (w *watches) look(ctx context.Context, one *watch) error {
 	count := len(lines)
 	first := !one.begun
 	more := count > 0 && (count != one.count || h.Sum64() != one.hash)
+	// A log that has become shorter may be seen while it is emptied: the next look tells whether lines are left.
+	if more && count < one.count && !one.shorter {
+		one.shorter = true
+		return nil
+	}
+	one.shorter = false
 	one.begun, one.id, one.made, one.count, one.hash = true, info.ID, info.CreatedAt, count, h.Sum64()
 	if first || !more {
 		return nil
