@@ -28,9 +28,9 @@ demo: setup ## work in machines of each fleet as an agent does, then run a real 
 	@echo "the local fleet:" && bin/smolsim run -- bin/walkthrough -fleet local $(DEMOFLAGS)
 	@echo "the cloud fleet:" && bin/smolsim run --cloud -- bin/walkthrough -fleet cloud $(DEMOFLAGS)
 
-# Tests wait more than they compute.
+# Tests wait more than they compute, and the longest begin first.
 test: setup ## run every test, with the race detector where there is a C compiler
-	$(GO) test $(RACE) -p 4 -timeout 15m ./...
+	$(GO) test $(RACE) -p 4 -timeout 15m ./smol ./smol/smoltest ./internal/guest ./...
 
 check: fmt vet lint generated cross test ## everything that must hold before a change lands
 
