@@ -12,6 +12,8 @@ import (
 	"io"
 	"iter"
 	"strings"
+
+	"github.com/smol-machines/smol-go/internal/lossy"
 )
 
 // MaxEvent is the default limit on the bytes of one event.
@@ -88,13 +90,13 @@ func (p *parser) line(line []byte) (Event, bool) {
 		if p.hasData {
 			p.data.WriteByte('\n')
 		}
-		p.data.WriteString(decode(value))
+		p.data.WriteString(lossy.String(value))
 		p.hasData = true
 	case "event":
-		p.typ = decode(value)
+		p.typ = lossy.String(value)
 	case "id":
 		if !bytes.ContainsRune(value, 0) {
-			p.id = decode(value)
+			p.id = lossy.String(value)
 		}
 	}
 	// An empty name is a comment; "retry" and names that the standard does not know are ignored: we never reconnect.

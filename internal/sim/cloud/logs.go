@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/smol-machines/smol-go/internal/sim/lossy"
+	"github.com/smol-machines/smol-go/internal/lossy"
 )
 
 type logsQuery struct {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/lossy"
 	"github.com/smol-machines/smol-go/internal/sim"
-	"github.com/smol-machines/smol-go/internal/sim/lossy"
 	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 

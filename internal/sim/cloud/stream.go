@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/smol-machines/smol-go/internal/lossy"
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/feed"
-	"github.com/smol-machines/smol-go/internal/sim/lossy"
 )
 
 // chunkSize is the most that one event carries of a command's output.

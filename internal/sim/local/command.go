@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/lossy"
 	"github.com/smol-machines/smol-go/internal/sim"
-	"github.com/smol-machines/smol-go/internal/sim/lossy"
 	"github.com/smol-machines/smol-go/internal/sim/task"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/smol-machines/smol-go/internal/lossy"
 	"github.com/smol-machines/smol-go/internal/sim/feed"
-	"github.com/smol-machines/smol-go/internal/sim/lossy"
 )
 
 const (

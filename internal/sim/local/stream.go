@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/lossy"
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/feed"
-	"github.com/smol-machines/smol-go/internal/sim/lossy"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
 	"github.com/smol-machines/smol-go/internal/sim/task"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/smol-machines/smol-go/internal/sim/lossy"
+	"github.com/smol-machines/smol-go/internal/lossy"
 )
 
 func TestString(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package lossy makes text of bytes as the services do.
+// Package lossy makes text of bytes as the services do, and whoever reads an event stream: what the standards call a "UTF-8 decode".
 package lossy
 
 import (
