@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/ledger"
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -62,11 +63,7 @@ func (k *keeper) sweeps(ctx context.Context) {
 				return
 			}
 		}
-		pause := time.NewTimer(sweepAgain)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if pace.Wait(ctx, sweepAgain) != nil {
 			return
 		}
 	}

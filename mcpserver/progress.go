@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -47,7 +48,7 @@ func (c *call) follow(ctx context.Context, job *smol.Job, from smol.JobOffset, u
 			message = fmt.Sprintf("running for %d s", int(time.Since(began).Seconds()))
 		}
 		c.tell(ctx, float64(n), message)
-		if !pause(ctx, min(progressPause, time.Until(until))) {
+		if pace.Wait(ctx, min(progressPause, time.Until(until))) != nil {
 			break // the last poll says why
 		}
 	}
@@ -77,16 +78,4 @@ func lastLine(p *smol.JobPart) string {
 		}
 	}
 	return ""
-}
-
-// pause waits, and reports whether ctx goes on.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

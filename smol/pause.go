@@ -2,33 +2,28 @@ package smol
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/pace"
 )
 
-// pause is a wait between tries that grows by half from the least to the most, with jitter.
-type pause struct{ next, most time.Duration }
+// pause is a wait between tries whose errors are those of [cause].
+type pause struct{ *pace.Pace }
 
-func newPause(least, most time.Duration) *pause { return &pause{next: least, most: most} }
+func newPause(least, most time.Duration) *pause { return &pause{pace.New(least, most)} }
 
 // wait waits, or returns the cause of ctx if that ends first.
 func (p *pause) wait(ctx context.Context) error {
-	d := p.next*3/4 + rand.N(p.next/2)
-	p.next = min(p.next*3/2, p.most)
-	return sleep(ctx, d)
+	if p.Wait(ctx) != nil {
+		return cause(ctx)
+	}
+	return nil
 }
 
 // sleep waits for so long, or returns the cause of ctx if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	if pace.Wait(ctx, d) != nil {
 		return cause(ctx)
 	}
+	return nil
 }

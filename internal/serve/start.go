@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/internal/private"
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -213,12 +214,8 @@ func (s *Supervisor) answer(ctx context.Context, url string, limit time.Duration
 		case limited.Err() == nil:
 			last = err
 		}
-		next := time.NewTimer(wait)
-		select {
-		case <-next.C:
-		case <-limited.Done():
-			next.Stop()
-			return "", errors.Join(context.Cause(limited), last)
+		if err := pace.Wait(limited, wait); err != nil {
+			return "", errors.Join(err, last)
 		}
 	}
 }

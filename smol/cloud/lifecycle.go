@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/internal/rest"
 	cloudwire "github.com/smol-machines/smol-go/internal/wire/cloud"
 	"github.com/smol-machines/smol-go/smol"
@@ -79,7 +80,7 @@ func mayHaveStarted(err error) bool {
 // awaitStart asks for the machine until it runs or will not. why is the answer to the start if that was no success; it says more than the
 // state of a machine that does not run.
 func (b *Backend) awaitStart(ctx context.Context, c *call, why error) (*smol.Info, error) {
-	pace, idle, failures := b.pacer(), 0, 0
+	every, idle, failures := pace.New(b.pauses.first, b.pauses.most), 0, 0
 	for {
 		info, err := b.byID(ctx, c)
 		switch {
@@ -102,7 +103,7 @@ func (b *Backend) awaitStart(ctx context.Context, c *call, why error) (*smol.Inf
 		default:
 			return nil, startFailure(c, info)
 		}
-		pace.wait(ctx)
+		_ = every.Wait(ctx) // the end of ctx is seen by the next question
 	}
 }
 
@@ -164,7 +165,7 @@ func deleted(c *call) *smol.Info { return &smol.Info{ID: c.Machine, State: smol.
 
 // awaitStop asks for the machine until it does not run. why is the answer to the stop if that was no success.
 func (b *Backend) awaitStop(ctx context.Context, c *call, why error) (*smol.Info, error) {
-	pace, running, failures := b.pacer(), 0, 0
+	every, running, failures := pace.New(b.pauses.first, b.pauses.most), 0, 0
 	for {
 		info, err := b.byID(ctx, c)
 		switch {
@@ -183,6 +184,6 @@ func (b *Backend) awaitStop(ctx context.Context, c *call, why error) (*smol.Info
 		default:
 			running, failures = running+1, 0
 		}
-		pace.wait(ctx)
+		_ = every.Wait(ctx) // the end of ctx is seen by the next question
 	}
 }

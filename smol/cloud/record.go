@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	cloudwire "github.com/smol-machines/smol-go/internal/wire/cloud"
@@ -49,21 +48,4 @@ func (b *Backend) byID(ctx context.Context, c *call) (*smol.Info, error) {
 		return nil, err
 	}
 	return infoOf(m), nil
-}
-
-// pacer is a wait between questions that grows by half, with jitter.
-type pacer struct{ next, most time.Duration }
-
-func (b *Backend) pacer() *pacer { return &pacer{b.pauses.first, b.pauses.most} }
-
-// wait waits, and is cut short by the end of ctx.
-func (p *pacer) wait(ctx context.Context) {
-	d := p.next*3/4 + rand.N(p.next/2+1)
-	p.next = min(p.next*3/2, p.most)
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/internal/serve"
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -42,12 +43,8 @@ func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 			d.reached.Store(false)
 			return nil, d.explain(err)
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return nil, context.Cause(ctx)
+		if err := pace.Wait(ctx, wait); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/internal/rest"
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
 	"github.com/smol-machines/smol-go/smol"
@@ -57,7 +58,7 @@ func (b *Backend) awaitImage(ctx context.Context, id, image string, why error) (
 				}
 			}
 		}
-		if pause(ctx, b.pauses.image) != nil {
+		if pace.Wait(ctx, b.pauses.image) != nil {
 			return nil, r.Broken(ctx, why)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/internal/rest"
 	localwire "github.com/smol-machines/smol-go/internal/wire/local"
 	"github.com/smol-machines/smol-go/smol"
@@ -134,7 +135,7 @@ func (b *Backend) Stop(ctx context.Context, id string, _ *smol.StopOptions) (*sm
 		if now, lookErr := b.Inspect(ctx, id); lookErr == nil && now.State == smol.StateStopped {
 			return now, nil
 		}
-		if pause(ctx, b.pauses.settle) != nil {
+		if pace.Wait(ctx, b.pauses.settle) != nil {
 			return nil, r.Broken(ctx, err)
 		}
 	}
@@ -176,16 +177,4 @@ func (b *Backend) delete(ctx context.Context, r *rest.Request) error {
 		e.Hint = "the machine is still listed, though its process may be gone; delete it again"
 	}
 	return err
-}
-
-// pause waits for d, or returns the cause of ctx if that ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

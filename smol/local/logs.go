@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/internal/rest"
 	"github.com/smol-machines/smol-go/internal/sse"
 	"github.com/smol-machines/smol-go/smol"
@@ -96,7 +97,7 @@ func (b *Backend) openLogs(ctx context.Context, r *rest.Request) (*http.Response
 			return resp, nil
 		}
 		if e, ok := rest.Answer(err, http.StatusConflict); ok && strings.Contains(e.Message, "log followers") {
-			if pause(ctx, wait/2+rand.N(wait/2+1)) == nil {
+			if pace.Wait(ctx, wait/2+rand.N(wait/2+1)) == nil {
 				continue
 			}
 			return nil, r.Broken(ctx, err)

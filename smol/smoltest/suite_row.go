@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/pace"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -200,13 +201,4 @@ func (r *rowTest) until(what string, f func() bool) {
 }
 
 // pause waits a moment, or returns why ctx has ended.
-func pause(ctx context.Context) error {
-	t := time.NewTimer(20 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func pause(ctx context.Context) error { return pace.Wait(ctx, 20*time.Millisecond) }
