@@ -2,14 +2,14 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // session is what one client has: its ephemeral machines, and the fleet that it was narrowed to.
@@ -63,11 +63,7 @@ func (ss *session) quiet(ctx context.Context) error {
 }
 
 // newID returns 8 hexadecimal digits.
-func newID() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
+func newID() string { return randhex.String(4) }
 
 // session returns the session of a connection, beginning it if this is its first request.
 func (s *Server) session(ctx context.Context, conn *mcp.ServerSession) (*session, error) {

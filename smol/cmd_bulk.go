@@ -8,6 +8,7 @@ import (
 
 	"github.com/smol-machines/smol-go/internal/guest"
 	"github.com/smol-machines/smol-go/internal/limit"
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 const (
@@ -52,7 +53,7 @@ func (r *run) bulk(reply *guest.Reply) error {
 // latest. Its name is this run's own, since others may read the output of the same job.
 func (r *run) cut(b FileBackend, stem, name string, offset, n int64) ([]byte, error) {
 	if r.stage == "" {
-		r.stage = stem + "." + randomHex(4) + ".part"
+		r.stage = stem + "." + randhex.String(4) + ".part"
 	}
 	req := &guest.FileCut{Path: stem + "." + name, Offset: offset, Length: n, Stage: r.stage, Window: n}
 	if r.buffer == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/guest"
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // cancelGrace is how long Wait goes on waiting after the context has ended. The rest of the promised second is for the caller.
@@ -60,7 +61,7 @@ func newRun(ctx context.Context, c *Cmd, patient bool) *run {
 		begun: make(chan struct{}), done: make(chan struct{}), idle: newPause(idleLeast, idleMost),
 	}
 	r.start = guest.Start{
-		ID: "c" + randomHex(8), Argv: r.args, Env: slices.Clone(c.Env), Dir: c.Dir, Timeout: c.Timeout,
+		ID: "c" + randhex.String(8), Argv: r.args, Env: slices.Clone(c.Env), Dir: c.Dir, Timeout: c.Timeout,
 	}
 	switch {
 	case c.merge:

@@ -2,8 +2,6 @@ package smol
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/guest"
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // CreateOptions are the knobs of [Fleet.Create]. Nil and the zero value wait two minutes for the first command.
@@ -49,7 +48,7 @@ func (f *Fleet) Create(ctx context.Context, spec Spec, opts *CreateOptions) (*Ma
 	}
 	generated := spec.Name == ""
 	if generated {
-		spec.Name = "smol-" + randomHex(6)
+		spec.Name = "smol-" + randhex.String(6)
 	}
 	m, err := f.make(ctx, spec.Name, generated, func() (*Info, error) { return f.backend.Create(ctx, &spec) })
 	if err != nil {
@@ -225,11 +224,4 @@ func (s *Spec) clone() Spec {
 	c.Mounts = slices.Clone(s.Mounts)
 	c.Labels = maps.Clone(s.Labels)
 	return c
-}
-
-// randomHex returns n random bytes as 2n hexadecimal digits.
-func randomHex(n int) string {
-	b := make([]byte, n)
-	rand.Read(b) // never fails
-	return hex.EncodeToString(b)
 }

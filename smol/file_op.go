@@ -10,6 +10,7 @@ import (
 
 	"github.com/smol-machines/smol-go/internal/guest"
 	"github.com/smol-machines/smol-go/internal/limit"
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // stageCleanup bounds the removal of stages when an operation has failed. What it does not reach the machine removes after a day.
@@ -192,7 +193,7 @@ func (o *fileOp) knownBase() string {
 }
 
 // stagePrefix returns how the names of this operation's stages begin, which nobody else's do.
-func stagePrefix(base string) string { return guest.StageDir(base) + "/" + randomHex(8) + "." }
+func stagePrefix(base string) string { return guest.StageDir(base) + "/" + randhex.String(8) + "." }
 
 // drop removes the stages with that prefix, also after ctx has ended. It boots no machine for that.
 func (o *fileOp) drop(ctx context.Context, prefix string) {

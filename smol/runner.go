@@ -10,6 +10,7 @@ import (
 
 	"github.com/smol-machines/smol-go/internal/guest"
 	"github.com/smol-machines/smol-go/internal/limit"
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // execMargin is added to the time that a call may wait in the machine, for a limit of the exec that never cuts a reply.
@@ -150,7 +151,7 @@ func (m *Machine) setUp(ctx context.Context) error {
 
 // probe runs, in a machine that is known to run, a command that answers with a word that cannot have come from elsewhere.
 func (m *Machine) probe(ctx context.Context) error {
-	word := "ready-" + randomHex(8)
+	word := "ready-" + randhex.String(8)
 	var res *ExecResult
 	err := m.inPlace(ctx, limit.Short, func(ctx context.Context, id string) (err error) {
 		res, err = m.fleet.backend.Exec(ctx, id, &ExecRequest{Argv: []string{"sh", "-c", "echo " + word}, Dir: "/", Timeout: m.fleet.execTimeout(0)})

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // unpacker writes a tree that comes from a machine, and so can hold anything, below a directory of the host.
@@ -239,7 +241,7 @@ func (x *unpacker) writeFile(to *os.Root, name string, content io.Reader, perm f
 	if _, err := free(to, name); err != nil {
 		return err
 	}
-	temp := ".smol-" + randomHex(8)
+	temp := ".smol-" + randhex.String(8)
 	f, err := to.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func startServers(g sim.Guest, withCloud bool) (*servers, error) {
 	if !withCloud {
 		return s, nil
 	}
-	token := newToken()
+	token := cloud.NewToken()
 	c, err := host.StartCloud(&host.CloudOptions{Server: cloud.Options{Guest: g, Token: token}})
 	if err != nil {
 		return nil, errors.Join(err, h.Close())

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,13 +64,6 @@ func makeTokens(name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(f, newToken())
+	_, err = fmt.Fprintln(f, cloud.NewToken())
 	return errors.Join(err, f.Close())
-}
-
-// newToken is a key that nobody can guess.
-func newToken() string {
-	b := make([]byte, 24)
-	_, _ = rand.Read(b)
-	return "smk_" + hex.EncodeToString(b)
 }

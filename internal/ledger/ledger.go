@@ -11,8 +11,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +21,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/private"
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // lockTime is how long another program may hold the record. It takes milliseconds.
@@ -94,9 +93,7 @@ func (l *Ledger) Host(ctx context.Context) (string, error) {
 	if err != nil || id != "" {
 		return id, err
 	}
-	b := make([]byte, hostBytes)
-	_, _ = rand.Read(b) // never fails
-	id = hex.EncodeToString(b)
+	id = randhex.String(hostBytes)
 	if err := private.Replace(l.path("host-id"), []byte(id+"\n")); err != nil {
 		return "", unwritten(l.path("host-id"), err)
 	}

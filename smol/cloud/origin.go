@@ -2,14 +2,14 @@ package cloud
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"maps"
 	"strconv"
 	"strings"
 	"time"
 
 	cloudwire "github.com/smol-machines/smol-go/internal/wire/cloud"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // originLabel is a label of every machine made here. It says which client made it and when by its own clock, so that a machine whose creation
@@ -23,9 +23,7 @@ const maxLabels = 32
 type origin struct{ id string }
 
 func newOrigin() origin {
-	b := make([]byte, 8)
-	rand.Read(b) // never fails
-	return origin{hex.EncodeToString(b)}
+	return origin{randhex.String(8)}
 }
 
 // mark returns the labels with that of this client, if there is room for it.

@@ -1,8 +1,6 @@
 package smoltest
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"testing"
 
 	"github.com/smol-machines/smol-go/internal/sim"
@@ -99,10 +97,3 @@ func (c *Cloud) SetListening(machine string, port int, listening bool) {
 // Sweep makes the service look after its machines at once, as it does every 15 seconds: it stops those that are idle and deletes those whose
 // time is over.
 func (c *Cloud) Sweep() { c.host.Server().Sweep() }
-
-// newToken returns a key that nobody can guess.
-func newToken() string {
-	b := make([]byte, 24)
-	_, _ = rand.Read(b)
-	return "smk_" + hex.EncodeToString(b)
-}

@@ -185,7 +185,7 @@ func (o *CloudOptions) server() (simcloud.Options, error) {
 		Grace: o.Grace, LogPoll: o.LogPoll, PartSize: o.PartSize, Pull: o.Pull, Arch: o.Arch,
 	}
 	if s.Token == "" {
-		s.Token = newToken()
+		s.Token = simcloud.NewToken()
 	}
 	if o.Clock != nil {
 		s.Clock = o.Clock.fake

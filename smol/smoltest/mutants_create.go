@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -76,7 +77,7 @@ func specMutants() []Mutant {
 			info, err := b.Create(ctx, spec)
 			if errors.Is(err, smol.ErrInvalid) {
 				c := *spec
-				c.Name = "repaired-" + digits(4)
+				c.Name = "repaired-" + randhex.String(4)
 				return b.Create(ctx, &c)
 			}
 			return info, err

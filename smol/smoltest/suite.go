@@ -2,8 +2,6 @@ package smoltest
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"maps"
@@ -13,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -117,7 +116,7 @@ func newSuite(tb testing.TB, o *BackendOptions) *suite {
 	tb.Helper()
 	s := &suite{o: *o, skipped: map[string]string{}}
 	if s.o.Prefix == "" {
-		s.o.Prefix = "suite-" + digits(4)
+		s.o.Prefix = "suite-" + randhex.String(4)
 	}
 	if len(s.o.Prefix) > 32 {
 		tb.Fatalf("smoltest: BackendOptions.Prefix has %d bytes; at most 32 are allowed", len(s.o.Prefix))
@@ -181,13 +180,6 @@ func (s *suite) sweep(tb testing.TB) (names []string) {
 		}
 	}
 	return names
-}
-
-// digits returns 2n random hexadecimal digits.
-func digits(n int) string {
-	b := make([]byte, n)
-	rand.Read(b) // never fails
-	return hex.EncodeToString(b)
 }
 
 // String returns "row: text".

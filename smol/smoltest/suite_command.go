@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -147,7 +148,7 @@ func testCommandStreams(r *rowTest) {
 
 func testCommandTimeout(r *rowTest) {
 	m := r.machine()
-	pid := "/tmp/pid-" + digits(8)
+	pid := "/tmp/pid-" + randhex.String(8)
 	c := program(m, shHang, pid)
 	c.Timeout = time.Second
 	if exit := r.wantExit("run", c.Run(r.ctx), 124); !exit.TimedOut {
@@ -158,7 +159,7 @@ func testCommandTimeout(r *rowTest) {
 
 func testCommandCancelled(r *rowTest) {
 	m := r.machine()
-	pid := "/tmp/pid-" + digits(8)
+	pid := "/tmp/pid-" + randhex.String(8)
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	c := program(m, shHang, pid)
@@ -180,7 +181,7 @@ func testCommandSignal(r *rowTest) {
 		r.Errorf("it says %q, %v", said, err)
 	}
 	r.wantExit("a command that catches TERM", c.Wait(), 5)
-	c = program(m, shHang, "/tmp/pid-"+digits(8))
+	c = program(m, shHang, "/tmp/pid-"+randhex.String(8))
 	r.startedLine(r.ctx, c)
 	if err := c.Signal(r.ctx, smol.Terminate); err != nil {
 		r.Fatalf("signal: %v", err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -105,7 +106,7 @@ func testExecDir(r *rowTest) {
 // testExecTimeout: the command is ended, which is a result with 124.
 func testExecTimeout(r *rowTest) {
 	m := r.machine()
-	pid := "/tmp/pid-" + digits(8)
+	pid := "/tmp/pid-" + randhex.String(8)
 	res, err := r.backend.Exec(r.ctx, m.ID(), &smol.ExecRequest{Argv: argv(shHang, pid), Timeout: time.Second})
 	if err != nil || res.ExitCode != 124 {
 		r.Fatalf("got %+v, %v, want exit code 124", res, err)
@@ -131,7 +132,7 @@ func testExecCancelled(r *rowTest) {
 	m := r.machine()
 	ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)
 	defer cancel()
-	res, err := r.backend.Exec(ctx, m.ID(), &smol.ExecRequest{Argv: argv(shHang, "/tmp/pid-"+digits(8)), Timeout: 3 * time.Second})
+	res, err := r.backend.Exec(ctx, m.ID(), &smol.ExecRequest{Argv: argv(shHang, "/tmp/pid-"+randhex.String(8)), Timeout: 3 * time.Second})
 	if err == nil {
 		r.Fatalf("got %+v", res)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -135,7 +136,7 @@ func testJobBudget(r *rowTest) {
 
 func testJobEnds(r *rowTest) {
 	m := r.machine()
-	pid := "/tmp/pid-" + digits(8)
+	pid := "/tmp/pid-" + randhex.String(8)
 	job := r.job(m, shHang, pid)
 	r.poll(job, &smol.PollOptions{Wait: time.Minute, News: true})
 	if err := job.Kill(r.ctx, nil); err != nil {
@@ -156,7 +157,7 @@ func testJobEnds(r *rowTest) {
 	if p.Signal != "" || p.Hint == "" {
 		r.Errorf("exit with 143 is told as %q, with the hint %q", p.Signal, p.Hint)
 	}
-	pid = "/tmp/pid-" + digits(8)
+	pid = "/tmp/pid-" + randhex.String(8)
 	c := program(m, shHang, pid)
 	c.Timeout = 200 * time.Millisecond
 	late, err := c.StartJob(r.ctx, nil)
@@ -174,7 +175,7 @@ func testJobList(r *rowTest) {
 	if _, err := m.Job("job-20200101-000000-abcdef").Poll(r.ctx, nil); !errors.Is(err, smol.ErrNotFound) {
 		r.Errorf("poll of no job: %v", err)
 	}
-	ended, runs := r.job(m, shSeq, "1000"), r.job(m, shHang, "/tmp/pid-"+digits(8))
+	ended, runs := r.job(m, shSeq, "1000"), r.job(m, shHang, "/tmp/pid-"+randhex.String(8))
 	r.poll(ended, toTheEnd)
 	got := map[string]*smol.JobInfo{}
 	for info, err := range m.Jobs(r.ctx) {
@@ -208,7 +209,7 @@ func testJobList(r *rowTest) {
 // testJobLost: a job whose files are gone, or whose machine was stopped under it, is neither running nor a success.
 func testJobLost(r *rowTest) {
 	m := r.machine()
-	job := r.job(m, shHang, "/tmp/pid-"+digits(8))
+	job := r.job(m, shHang, "/tmp/pid-"+randhex.String(8))
 	p := r.poll(job, &smol.PollOptions{Wait: time.Minute, News: true})
 	dir := p.Stdout.Path[:strings.LastIndex(p.Stdout.Path, "/")]
 	if err := m.Remove(r.ctx, dir, &smol.RemoveOptions{Recursive: true}); err != nil {
@@ -216,7 +217,7 @@ func testJobLost(r *rowTest) {
 	}
 	r.wantJob("without its files", r.poll(job, nil), smol.JobLost, -1)
 	r.wantJob("without its files, for another", r.poll(m.Job(job.ID()), nil), smol.JobLost, -1)
-	dies, ended := r.job(m, shHang, "/tmp/pid-"+digits(8)), r.job(m, shExit, "3")
+	dies, ended := r.job(m, shHang, "/tmp/pid-"+randhex.String(8)), r.job(m, shExit, "3")
 	r.poll(ended, toTheEnd)
 	if err := m.Stop(r.ctx, nil); err != nil {
 		r.Fatalf("stop: %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -45,7 +46,7 @@ func testStart(r *rowTest) {
 // testStartAgain: a start of a machine that runs leaves it and its commands alone.
 func testStartAgain(r *rowTest) {
 	m := r.machine()
-	c := program(m, shHang, "/tmp/pid-"+digits(8))
+	c := program(m, shHang, "/tmp/pid-"+randhex.String(8))
 	if err := c.Start(r.ctx); err != nil {
 		r.Fatalf("command: %v", err)
 	}
@@ -77,7 +78,7 @@ func testStartByCommand(r *rowTest) {
 func testStop(r *rowTest) {
 	m := r.machine()
 	r.write(m, "/workspace/kept", []byte("kept"))
-	c := program(m, shHang, "/tmp/pid-"+digits(8))
+	c := program(m, shHang, "/tmp/pid-"+randhex.String(8))
 	if err := c.Start(r.ctx); err != nil {
 		r.Fatalf("command: %v", err)
 	}
@@ -129,7 +130,7 @@ func testDelete(r *rowTest) {
 
 func testDeleteRunning(r *rowTest) {
 	m := r.machine()
-	c := program(m, shHang, "/tmp/pid-"+digits(8))
+	c := program(m, shHang, "/tmp/pid-"+randhex.String(8))
 	if err := c.Start(r.ctx); err != nil {
 		r.Fatalf("command: %v", err)
 	}

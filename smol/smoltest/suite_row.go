@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/smol-machines/smol-go/internal/pace"
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -38,7 +39,7 @@ func (r *rowTest) need(c smol.Capability) {
 }
 
 // newName returns a name that no machine has.
-func (r *rowTest) newName() string { return r.o.Prefix + "-" + digits(4) }
+func (r *rowTest) newName() string { return r.o.Prefix + "-" + randhex.String(4) }
 
 // spec is a small machine.
 func (r *rowTest) spec() smol.Spec {

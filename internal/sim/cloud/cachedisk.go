@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // cacheDisk is a disk of which machines start with a copy. Its versions are in directories beside its record.
@@ -129,7 +131,7 @@ func (c *call) createCache() (any, error) {
 		return nil, err
 	}
 	d := &cacheDisk{
-		ID: "cdisk-" + randomHex(16), Account: c.who.account, Name: req.Name, SizeGB: valueOr(req.SizeGB, defaultCacheGB),
+		ID: "cdisk-" + randhex.String(16), Account: c.who.account, Name: req.Name, SizeGB: valueOr(req.SizeGB, defaultCacheGB),
 		MountPath: valueOr(req.MountPath, "/cache"), CreatedAt: c.now(),
 	}
 	switch {

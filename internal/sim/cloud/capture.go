@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/internal/sim/disks"
 )
 
@@ -65,7 +66,7 @@ func (m *machine) newPoint() (*checkpoint, error) {
 		return nil, conflict("machine is not ready for capture: it is not running")
 	}
 	p := &checkpoint{
-		ID: "ckpt-" + randomHex(16), Account: m.account, MachineID: m.id, Status: pointCreating, Arch: m.s.o.Arch, CreatedAt: m.s.now(),
+		ID: "ckpt-" + randhex.String(16), Account: m.account, MachineID: m.id, Status: pointCreating, Arch: m.s.o.Arch, CreatedAt: m.s.now(),
 		Shape: rec.shape(m.s.o.Arch),
 	}
 	return p, m.s.savePoint(p)

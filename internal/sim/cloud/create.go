@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 type sourceType string
@@ -158,7 +160,7 @@ func (c *call) checkCreate(req *createMachineRequest) (*record, error) {
 		rec.Name = *req.Name
 		err = checkName(rec.Name)
 	} else {
-		rec.Name = "machine-" + randomHex(4)
+		rec.Name = "machine-" + randhex.String(4)
 	}
 	return rec, err
 }

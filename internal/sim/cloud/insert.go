@@ -1,12 +1,14 @@
 package cloud
 
+import "github.com/smol-machines/smol-go/internal/randhex"
+
 // slot is what a name is kept under.
 func slot(account, name string) string { return account + "\x00" + name }
 
 // christen gives a new machine what it has from the beginning.
 func (s *Server) christen(rec *record) {
 	now := s.now()
-	rec.ID, rec.CreatedAt, rec.UpdatedAt = "mach-"+randomHex(16), now, now
+	rec.ID, rec.CreatedAt, rec.UpdatedAt = "mach-"+randhex.String(16), now, now
 	if rec.Branchable && rec.Root == "" {
 		rec.Root = rec.ID
 	}

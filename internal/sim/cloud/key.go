@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // DefaultAccount is the account of a key that names none.
@@ -24,6 +26,9 @@ type Key struct {
 	// Expires is when it is refused by the server's clock. Zero: never.
 	Expires time.Time
 }
+
+// NewToken returns a token for a key that nobody can guess.
+func NewToken() string { return "smk_" + randhex.String(24) }
 
 // allScopes are those that a key may have.
 var allScopes = []string{

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/task"
 )
@@ -146,7 +147,7 @@ func (r *record) note(s *Server, level, format string, args ...any) {
 	if len(list) >= kept {
 		list = list[len(list)-kept+1:]
 	}
-	e := historyEntry{"evt-" + randomHex(8), level, fmt.Sprintf(format, args...), s.now()}
+	e := historyEntry{"evt-" + randhex.String(8), level, fmt.Sprintf(format, args...), s.now()}
 	r.History = append(slices.Clip(list), e)
 }
 

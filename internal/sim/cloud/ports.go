@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
 )
 
@@ -79,7 +80,7 @@ func (c *call) share() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	token := "msh_" + randomHex(16)
+	token := "msh_" + randhex.String(16)
 	if err := m.update(func(r *record) { r.Share = token }); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (c *call) portLinks() (any, error) {
 	}
 	err = m.update(func(r *record) {
 		if r.Links == "" {
-			r.Links = randomHex(8)
+			r.Links = randhex.String(8)
 		}
 	})
 	if err != nil {

@@ -2,9 +2,7 @@ package cloud
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net"
@@ -15,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/internal/sim/route"
 	"github.com/smol-machines/smol-go/internal/sim/seen"
 	"github.com/smol-machines/smol-go/internal/sim/shelf"
@@ -145,13 +144,6 @@ func (s *Server) all() []*machine {
 // safeID is a request id that a client may choose.
 var safeID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// randomHex returns n random bytes as text.
-func randomHex(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b)
-	return hex.EncodeToString(b)
-}
-
 // ServeHTTP answers one request. Once the server has closed, the connection is closed instead.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.tasks.Enter() {
@@ -161,7 +153,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = s.seen.Note(w, r)
 	id := r.Header.Get("X-Request-Id")
 	if !safeID.MatchString(id) {
-		id = "req-" + randomHex(12)
+		id = "req-" + randhex.String(12)
 	}
 	w.Header().Set("X-Request-Id", id)
 	s.dispatch(w, r)

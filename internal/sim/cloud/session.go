@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"regexp"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // session is a directory and an environment for several commands.
@@ -49,7 +51,7 @@ func (c *call) createSession() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ses := session{ID: valueOr(req.ID, "sess-"+randomHex(8)), MachineID: m.id, Status: "active", Cwd: req.Cwd, CreatedAt: c.now()}
+	ses := session{ID: valueOr(req.ID, "sess-"+randhex.String(8)), MachineID: m.id, Status: "active", Cwd: req.Cwd, CreatedAt: c.now()}
 	if ses.Env = valueOr(req.Env, nil); ses.Env == nil {
 		ses.Env = map[string]string{}
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"time"
+
+	"github.com/smol-machines/smol-go/internal/randhex"
 )
 
 // connectGrant is what a connect token opens.
@@ -41,7 +43,7 @@ func (c *call) makeToken() (any, error) {
 	if end := c.who.expires; !end.IsZero() && end.Before(expires) {
 		expires = end
 	}
-	token := "mct_" + randomHex(24)
+	token := "mct_" + randhex.String(24)
 	c.mu.Lock()
 	c.tokens[sha256.Sum256([]byte(token))] = connectGrant{m.account, m.id, expires}
 	c.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/internal/sim/disks"
 )
 
@@ -56,9 +57,9 @@ func (c *call) beginUpload() (any, error) {
 		return nil, err
 	}
 	now := c.now()
-	in := &incoming{Secret: randomHex(16), Size: int64(req.SizeBytes), Part: c.o.PartSize, ExpiresAt: now.Add(uploadTTL)}
+	in := &incoming{Secret: randhex.String(16), Size: int64(req.SizeBytes), Part: c.o.PartSize, ExpiresAt: now.Add(uploadTTL)}
 	p := &checkpoint{
-		ID: "ckpt-" + randomHex(16), Account: c.who.account, Status: pointUploading, SizeBytes: in.Size, CreatedAt: now, Upload: in,
+		ID: "ckpt-" + randhex.String(16), Account: c.who.account, Status: pointUploading, SizeBytes: in.Size, CreatedAt: now, Upload: in,
 	}
 	if err := c.savePoint(p); err != nil {
 		return nil, err

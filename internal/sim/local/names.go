@@ -1,13 +1,12 @@
 package local
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/smol-machines/smol-go/internal/randhex"
 	"github.com/smol-machines/smol-go/internal/sim/serde"
 )
 
@@ -44,9 +43,7 @@ func checkName(label, name string) string {
 
 // randomName is the name of a machine that was given none.
 func randomName() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:])
-	return "vm-" + hex.EncodeToString(b[:])
+	return "vm-" + randhex.String(4)
 }
 
 // envRule returns the rule that an environment name breaks, or "".
