@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/smol-machines/smol-go/smol"
 	"github.com/smol-machines/smol-go/smol/cloud"
@@ -35,13 +34,7 @@ func cloudService(t *testing.T) (string, *cloud.Service) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = cmd.Process.Signal(syscall.SIGTERM), cmd.Wait() })
-	for range 200 {
-		if resp, err := http.Get("http://" + addr + "/health"); err == nil {
-			resp.Body.Close()
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	awaitHealth(&http.Client{}, "http://"+addr)
 	svc, err := cloud.New(&cloud.Options{URL: "http://" + addr, Token: cloudKey})
 	if err != nil {
 		t.Fatal(err)

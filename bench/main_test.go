@@ -58,20 +58,24 @@ func run(m *testing.M) int {
 		return (&net.Dialer{}).DialContext(ctx, "unix", service.socket)
 	}
 	service.raw = &http.Client{Transport: &http.Transport{DialContext: dial}}
-	for range 200 {
-		resp, err := service.raw.Get("http://localhost/health")
-		if err == nil {
-			resp.Body.Close()
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	awaitHealth(service.raw, "http://localhost")
 	service.svc, err = local.New(&local.Options{URL: "unix://" + service.socket})
 	if err != nil {
 		panic(err)
 	}
 	defer service.svc.Close()
 	return m.Run()
+}
+
+// awaitHealth waits until the service at url answers, ten seconds at most: one that does not come shows at the first measurement.
+func awaitHealth(c *http.Client, url string) {
+	for range 200 {
+		if resp, err := c.Get(url + "/health"); err == nil {
+			resp.Body.Close()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 func freePort() string {
