@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"github.com/smol-machines/smol-go/internal/private"
 )
 
 // maxConfigFile is the most bytes that a configuration file may have.
@@ -88,14 +90,13 @@ func (c *Config) validate() error {
 }
 
 func defaultRuntimeDir(lookup func(string) (string, bool)) string {
+	base, _ := lookup("XDG_RUNTIME_DIR")
 	if runtime.GOOS == "windows" {
-		if dir, _ := lookup("LOCALAPPDATA"); dir != "" {
-			return filepath.Join(dir, "smol-mcp")
-		}
-	} else if dir, _ := lookup("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "smol-mcp")
+		base, _ = lookup("LOCALAPPDATA")
+	} else if !filepath.IsAbs(base) {
+		base = ""
 	}
-	return filepath.Join(os.TempDir(), "smol-mcp-"+strconv.Itoa(os.Getuid()))
+	return private.RuntimeDir(base, os.TempDir(), os.Getuid())
 }
 
 // configFile returns the file to read, and whether it must exist.

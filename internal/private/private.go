@@ -26,6 +26,15 @@ func (e *Error) Error() string { return e.Problem }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// RuntimeDir returns the directory that the programs of a user share unless they are told another one: below base, which belongs to the user, or
+// if that is empty one for the user below temp.
+func RuntimeDir(base, temp string, uid int) string {
+	if base != "" {
+		return filepath.Join(base, "smol-mcp")
+	}
+	return filepath.Join(temp, fmt.Sprintf("smol-mcp-%d", uid))
+}
+
 // MakeDir makes a directory for this user only, unless there is one; that must be of this user and nobody else's. Its parents are made
 // too. An error is an *Error.
 func MakeDir(dir string) error {

@@ -1,11 +1,12 @@
 package local
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/smol-machines/smol-go/internal/private"
 )
 
 // EnvURL is the environment variable that says where the service listens; see [OptionsFromEnv] and [ServeOptionsFromEnv].
@@ -70,13 +71,11 @@ func usual(goos string, getenv func(string) string) []string {
 
 // runtimeDir is the default of ServeOptions.Dir; temp and cache are the system's directories.
 func runtimeDir(goos string, getenv func(string) string, temp, cache string, uid int) string {
-	switch dir := getenv("XDG_RUNTIME_DIR"); {
-	case goos == "windows" && cache != "":
-		return filepath.Join(cache, "smol-mcp")
-	case dir != "" && goos != "windows":
-		return filepath.Join(dir, "smol-mcp")
+	base := getenv("XDG_RUNTIME_DIR")
+	if goos == "windows" {
+		base = cache
 	}
-	return filepath.Join(temp, fmt.Sprintf("smol-mcp-%d", uid))
+	return private.RuntimeDir(base, temp, uid)
 }
 
 // userCache is %LocalAppData% on Windows.
