@@ -39,16 +39,14 @@ func runOnce(cfg *Config) *definition {
 }
 
 func runRunOnce(ctx context.Context, c *call, in runOnceArgs) (res *runOnceResult, err error) {
+	name := c.ephemeralName()
 	// What is wrong with the command shows before there is a machine.
-	timeout, err := in.timeout(c.config())
+	cmd, err := in.cmd(c.config(), c.fleet.Machine(name))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := in.environ(); err != nil {
-		return nil, err
-	}
 	spec := &smol.Spec{
-		Name: c.ephemeralName(), Image: in.Image, Network: in.network(), Resources: smol.Resources{CPUs: in.CPUs, MemoryMiB: in.MemoryMB},
+		Name: name, Image: in.Image, Network: in.network(), Resources: smol.Resources{CPUs: in.CPUs, MemoryMiB: in.MemoryMB},
 	}
 	claim, err := c.server.keeper.expect(ctx, c.session, c.target, spec.Name)
 	if err != nil {
@@ -65,7 +63,7 @@ func runRunOnce(ctx context.Context, c *call, in runOnceArgs) (res *runOnceResul
 			c.server.log.Warn("a machine could not be deleted; the end of the session tries again", "machine", spec.Name, "error", del)
 		}
 	}()
-	out, err := c.run(ctx, m, in.commandArgs, timeout+onceMargin)
+	out, err := c.run(ctx, m, in.commandArgs, cmd.Timeout+onceMargin)
 	if err != nil {
 		return nil, goneWith(ctx, err)
 	}
