@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,14 +32,7 @@ func ParseVersion(s string) (Version, bool) {
 }
 
 // Before reports whether v is older than w.
-func (v Version) Before(w Version) bool {
-	for i := range v {
-		if v[i] != w[i] {
-			return v[i] < w[i]
-		}
-	}
-	return false
-}
+func (v Version) Before(w Version) bool { return slices.Compare(v[:], w[:]) < 0 }
 
 // gate refuses a release that is older than Config.MinVersion, or does not tell how old it is.
 func (s *Supervisor) gate(version, what string) error {

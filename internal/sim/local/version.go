@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,14 +27,7 @@ func parseVersion(s string) (version, error) {
 }
 
 // since reports whether v is at least the release x.y.z.
-func (v version) since(x, y, z int) bool {
-	for i, n := range []int{x, y, z} {
-		if v[i] != n {
-			return v[i] > n
-		}
-	}
-	return true
-}
+func (v version) since(x, y, z int) bool { return slices.Compare(v[:], []int{x, y, z}) >= 0 }
 
 func (v version) deniesUnknown() bool    { return v.since(1, 22, 2) }
 func (v version) pullsOffline() bool     { return v.since(1, 23, 0) }
