@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/smol-machines/smol-go/internal/simtest"
 )
 
 // TestSmolvmAppears installs the local service after a call has failed for want of it. The next call starts it.
@@ -16,7 +18,7 @@ func TestSmolvmAppears(t *testing.T) {
 	smolvm, run := filepath.Join(dir, "smolvm"), filepath.Join(dir, "run")
 	p := startProgram(t, program(t, "smol-mcp"), []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "SMOL_MCP_TARGETS=local", "SMOL_MCP_RUNTIME_DIR=" + run, "SMOLVM=" + smolvm,
-		"SMOLVM_DATA_DIR=" + filepath.Join(dir, "data"), "SMOLVM_GUEST_ROLLOUT_HOST_PORT=" + freePort(t),
+		"SMOLVM_DATA_DIR=" + filepath.Join(dir, "data"), "SMOLVM_GUEST_ROLLOUT_HOST_PORT=" + simtest.FreePort(t),
 	})
 	p.initialize()
 	list := args{"name": "list-machines", "arguments": args{}}

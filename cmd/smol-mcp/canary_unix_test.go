@@ -4,25 +4,14 @@ package main_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-)
 
-// freePort returns a port that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-}
+	"github.com/smol-machines/smol-go/internal/simtest"
+)
 
 // TestTokensStay starts a service that does not come up but writes down its environment, and reads all that is said of it.
 func TestTokensStay(t *testing.T) {
@@ -36,7 +25,7 @@ func TestTokensStay(t *testing.T) {
 	cmd := exec.Command(program(t, "smol-mcp"), "--log-level=debug")
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "SMOL_MCP_RUNTIME_DIR=" + filepath.Join(dir, "run"), "SMOLVM=" + smolvm,
-		"SMOLVM_GUEST_ROLLOUT_HOST_PORT=" + freePort(t), "SMOL_CLOUD_TOKEN=" + canary, "SMOL_MCP_AUTH_TOKEN=" + canary, "SMOL_CLOUD_URL=http://127.0.0.1:9",
+		"SMOLVM_GUEST_ROLLOUT_HOST_PORT=" + simtest.FreePort(t), "SMOL_CLOUD_TOKEN=" + canary, "SMOL_MCP_AUTH_TOKEN=" + canary, "SMOL_CLOUD_URL=http://127.0.0.1:9",
 	}
 	cmd.Stdin = strings.NewReader(strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,

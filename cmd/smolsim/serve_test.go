@@ -57,9 +57,9 @@ func newPlace(t *testing.T, tcp bool) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{data: filepath.Join(dir, "data"), listen: "unix://" + filepath.Join(dir, "made", "for", "it", "s.sock"), rollout: freePort(t)}
+	p := &place{data: filepath.Join(dir, "data"), listen: "unix://" + filepath.Join(dir, "made", "for", "it", "s.sock"), rollout: simtest.FreePort(t)}
 	if tcp || runtime.GOOS == "windows" {
-		p.listen = "127.0.0.1:" + freePort(t)
+		p.listen = "127.0.0.1:" + simtest.FreePort(t)
 	}
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
@@ -67,21 +67,6 @@ func newPlace(t *testing.T, tcp bool) *place {
 		}
 	})
 	return p
-}
-
-// freePort is a port that nobody has just now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 func (p *place) env() []string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"testing"
 
@@ -67,4 +68,12 @@ func (r *recorder) Fatalf(format string, args ...any) { r.end("failed: ", format
 func (r *recorder) end(how, format string, args []any) {
 	r.said = how + fmt.Sprintf(format, args...)
 	runtime.Goexit()
+}
+
+func TestFreePort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:"+simtest.FreePort(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
 }
