@@ -53,11 +53,11 @@ type place struct {
 
 func newPlace(t *testing.T, tcp bool) *place {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "smolsim") // short, for the socket
+	dir, err := os.MkdirTemp("", "s") // short, for the socket
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{data: filepath.Join(dir, "data"), listen: "unix://" + filepath.Join(dir, "made", "for", "it", "s.sock"), rollout: simtest.FreePort(t)}
+	p := &place{data: filepath.Join(dir, "data"), listen: "unix://" + filepath.Join(dir, "made", "too", "s"), rollout: simtest.FreePort(t)}
 	if tcp || runtime.GOOS == "windows" {
 		p.listen = "127.0.0.1:" + simtest.FreePort(t)
 	}

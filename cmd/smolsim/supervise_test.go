@@ -20,7 +20,7 @@ import (
 // what smolvm may know.
 func supervised(t *testing.T) *local.ServeOptions {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "smolsim") // short, for the socket
+	dir, err := os.MkdirTemp("", "s") // short, for the socket
 	if err != nil {
 		t.Fatal(err)
 	}
