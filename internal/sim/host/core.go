@@ -43,8 +43,8 @@ type core[S server] struct {
 	release  func() error // gives the directory up
 
 	mu     sync.Mutex
-	addr   net.Addr
-	server S // the last one, which may have been killed
+	addr   net.Addr // of TCP, known from the beginning
+	server S        // the last one, which may have been killed
 	up     bool
 	served chan error
 	past   []S
@@ -67,11 +67,23 @@ func (h *core[S]) run() error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
+	if h.tcp && h.listener == nil {
+		addr, free, err := reserve()
+		if err != nil {
+			return errors.Join(err, os.RemoveAll(dir), release())
+		}
+		h.addr, release = addr, both(release, free)
+	}
 	h.dir, h.release, h.faults = dir, release, fault.New()
 	if err := h.start(); err != nil {
 		return errors.Join(err, os.RemoveAll(dir), release())
 	}
 	return nil
+}
+
+// both calls both.
+func both(a, b func() error) func() error {
+	return func() error { return errors.Join(a(), b()) }
 }
 
 // Dir is the directory with everything that the stand-in keeps.
@@ -114,11 +126,7 @@ func (h *core[S]) listen() (net.Listener, error) {
 		return h.listener()
 	}
 	if h.tcp {
-		addr := "127.0.0.1:0"
-		if h.addr != nil {
-			addr = h.addr.String()
-		}
-		return net.Listen("tcp", addr)
+		return net.Listen("tcp", h.addr.String())
 	}
 	path := filepath.Join(h.dir, "s")
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a server that was killed
