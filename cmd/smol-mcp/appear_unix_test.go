@@ -15,7 +15,7 @@ import (
 func TestSmolvmAppears(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	smolvm, run := filepath.Join(dir, "smolvm"), filepath.Join(dir, "run")
+	smolvm, run := filepath.Join(dir, "smolvm"), runDir(t)
 	p := startProgram(t, program(t, "smol-mcp"), []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "SMOL_MCP_TARGETS=local", "SMOL_MCP_RUNTIME_DIR=" + run, "SMOLVM=" + smolvm,
 		"SMOLVM_DATA_DIR=" + filepath.Join(dir, "data"), "SMOLVM_GUEST_ROLLOUT_HOST_PORT=" + simtest.FreePort(t),

@@ -16,7 +16,7 @@ import (
 // TestTokensStay starts a service that does not come up but writes down its environment, and reads all that is said of it.
 func TestTokensStay(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Dir(runDir(t))
 	dump, smolvm := filepath.Join(dir, "environment"), filepath.Join(dir, "smolvm")
 	script := fmt.Sprintf("#!/bin/sh\nexport -p >>'%s'\necho \"$@\" >>'%s'\necho 'no hypervisor here' >&2\n[ \"$1\" = --version ] && echo 'smolvm 1.14.5' && echo 'hypervisor: none' && exit\nexit 3\n", dump, dump)
 	if err := os.WriteFile(smolvm, []byte(script), 0o700); err != nil {

@@ -105,7 +105,7 @@ func (o *options) simulate(sim string) (remove func() error, err error) {
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "smol-mcp-demo-")
+	dir, err := os.MkdirTemp("", "smol") // short, for the socket in it
 	if err != nil {
 		return nil, err
 	}

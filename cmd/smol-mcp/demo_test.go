@@ -50,7 +50,7 @@ func TestDemoFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := demo(t, alone, "SMOL_MCP_RUNTIME_DIR="+filepath.Join(t.TempDir(), "run"))
+	code, stdout, stderr := demo(t, alone, "SMOL_MCP_RUNTIME_DIR="+runDir(t))
 	if code != 1 || !strings.Contains(stderr, "go install") || strings.Contains(stdout, "counted") {
 		t.Errorf("without a service: exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -61,7 +61,7 @@ func TestDemoFails(t *testing.T) {
 		fmt.Fprintln(c.Stdout, 2)
 		return 0
 	})})
-	code, stdout, stderr = demo(t, alone, "SMOL_LOCAL_URL="+l.URL(), "SMOL_MCP_RUNTIME_DIR="+filepath.Join(t.TempDir(), "run"))
+	code, stdout, stderr = demo(t, alone, "SMOL_LOCAL_URL="+l.URL(), "SMOL_MCP_RUNTIME_DIR="+runDir(t))
 	if code != 1 || !strings.Contains(stderr, "1 primes below 10000; there are 1229") || strings.Contains(stdout, "counted") || !strings.Contains(stdout, "is gone") {
 		t.Errorf("with an awk that cannot count: exit code %d\n%s%s", code, stdout, stderr)
 	}

@@ -64,7 +64,7 @@ func environment(t *testing.T) []string {
 	l := smoltest.NewLocal(t, &smoltest.Options{Guest: guests()})
 	c := smoltest.NewCloud(t, &smoltest.CloudOptions{Guest: guests(), Token: canary})
 	return []string{
-		"PATH=/nowhere", "HOME=" + t.TempDir(), "SMOL_MCP_RUNTIME_DIR=" + filepath.Join(t.TempDir(), "run"), "SMOL_MCP_NETWORK_DEFAULT=open",
+		"PATH=/nowhere", "HOME=" + t.TempDir(), "SMOL_MCP_RUNTIME_DIR=" + runDir(t), "SMOL_MCP_NETWORK_DEFAULT=open",
 		"SMOL_LOCAL_URL=" + l.URL(), "SMOL_CLOUD_URL=" + c.URL(), "SMOL_CLOUD_TOKEN=" + canary, "SMOL_MCP_AUTH_TOKEN=" + canary,
 	}
 }

@@ -26,15 +26,24 @@ func TestFlags(t *testing.T) {
 		{"no such flag", []string{"--what"}, nil, 2, "", "what"},
 		{"argument", []string{"stdio", "x"}, nil, 2, "", `"x"`},
 		{"wrong level", []string{"--log-level", "loud"}, nil, 2, "", "log-level"},
-		{"wrong flag", []string{"--targets", "moon"}, nil, 2, "", "SMOL_MCP_TARGETS"},
-		{"wrong setting", nil, map[string]string{"SMOL_MCP_CPUS": "many"}, 2, "", "SMOL_MCP_CPUS"},
+		{"wrong setting", nil, map[string]string{"SMOL_MCP_CPUS": "many"}, 2, "", "smol-mcp: SMOL_MCP_CPUS: must be "},
+		{"wrong address", nil, map[string]string{"SMOL_LOCAL_URL": "https://example.com"}, 2, "", "smol-mcp: SMOL_LOCAL_URL: must be "},
+		{"wrong default", nil, map[string]string{"SMOL_MCP_RUNTIME_DIR": "", "XDG_RUNTIME_DIR": "/" + strings.Repeat("x", 200)}, 2, "", "smol-mcp: SMOL_MCP_RUNTIME_DIR: is not set, "},
+		{"wrong file", []string{"--config", "none.json"}, nil, 2, "", "smol-mcp: -config: names a file that "},
+		{"wrong targets", []string{"--targets", "moon"}, nil, 2, "", "smol-mcp: -targets: must be "},
+		{"wrong toolsets", []string{"--toolsets", "all"}, nil, 2, "", "smol-mcp: -toolsets: must name "},
+		{"wrong smolvm", []string{"--smolvm", "/"}, nil, 2, "", "smol-mcp: -smolvm: is a directory; name "},
+		{"wrong local-url", []string{"--local-url", "https://example.com"}, map[string]string{"SMOL_LOCAL_URL": "x"}, 2, "", "smol-mcp: -local-url: must be "},
+		{"wrong runtime-dir", []string{"--runtime-dir", "run"}, nil, 2, "", "smol-mcp: -runtime-dir: must be "},
+		{"wrong read-only", []string{"--read-only=maybe"}, nil, 2, "", "-read-only"},
+		{"wrong flags together", []string{"--targets", "cloud"}, nil, 2, "", "smol-mcp: -targets: the cloud needs a key: set SMOL_CLOUD_TOKEN"},
 		{"a flag wins", []string{"--targets", "local"}, map[string]string{"SMOL_MCP_TARGETS": "moon"}, 0, "", ""},
 		{"end of input", nil, nil, 0, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			env := map[string]string{"SMOL_MCP_RUNTIME_DIR": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir()}
+			env := map[string]string{"SMOL_MCP_RUNTIME_DIR": runDir(t), "XDG_CONFIG_HOME": t.TempDir()}
 			for k, v := range tt.env {
 				env[k] = v
 			}

@@ -44,3 +44,15 @@ func program(t *testing.T, name string) string {
 	}
 	return path
 }
+
+// runDir returns a runtime directory that does not exist yet. Its path is short, since a socket may lie in it, and those of the directories of
+// tests are too long for one on some systems.
+func runDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "run")
+}

@@ -26,7 +26,7 @@ func TestParentKilled(t *testing.T) {
 	l := smoltest.NewLocal(t, &smoltest.Options{Guest: guests()})
 	fleet := l.Service(t).Fleet
 	parent := exec.Command(os.Args[0], "-test.run=^TestParentKilled$")
-	parent.Env = append(os.Environ(), "SMOL_TEST_PARENT="+program(t, "smol-mcp"), "SMOL_LOCAL_URL="+l.URL(), "SMOL_MCP_TARGETS=local", "SMOL_MCP_RUNTIME_DIR="+t.TempDir()+"/run")
+	parent.Env = append(os.Environ(), "SMOL_TEST_PARENT="+program(t, "smol-mcp"), "SMOL_LOCAL_URL="+l.URL(), "SMOL_MCP_TARGETS=local", "SMOL_MCP_RUNTIME_DIR="+runDir(t))
 	parent.Stderr = os.Stderr
 	stdout, err := parent.StdoutPipe()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +36,7 @@ func newHost(t *testing.T, bin string) *host {
 			return 0
 		})
 	}
-	h := &host{t: t, bin: bin, run: filepath.Join(t.TempDir(), "run")}
+	h := &host{t: t, bin: bin, run: runDir(t)}
 	h.local = smoltest.NewLocal(t, &smoltest.Options{Guest: guest()})
 	h.cloud = smoltest.NewCloud(t, &smoltest.CloudOptions{Guest: guest()})
 	h.fleets = [2]*smol.Fleet{h.local.Service(t).Fleet, h.cloud.Service(t).Fleet}
