@@ -146,7 +146,7 @@ func (t *Tree) change(op, name string, follow bool, f func(place) error) error {
 	return err
 }
 
-// guestError says err about the path as the machine knows it, without the host's.
+// guestError says err about the path as the machine knows it, without the host's, and in its words.
 func guestError(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -159,5 +159,5 @@ func guestError(op, name string, err error) error {
 	if errors.As(err, &le) {
 		err = le.Err
 	}
-	return &fs.PathError{Op: op, Path: name, Err: err}
+	return &fs.PathError{Op: op, Path: name, Err: inWords(err)}
 }
