@@ -13,8 +13,8 @@ import (
 type commandArgs struct {
 	Command     command           `json:"command" jsonschema:"a string for sh -c, or argv"`
 	TimeoutSecs int               `json:"timeoutSecs,omitempty" jsonschema:"killed after"`
-	Workdir     string            `json:"workdir,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
+	Workdir     string            `json:"workdir,omitempty" jsonschema:"absolute; default: the image's"`
+	Env         map[string]string `json:"env,omitempty" jsonschema:"added to the machine's"`
 	Stdin       string            `json:"stdin,omitempty" jsonschema:"default: none"`
 }
 

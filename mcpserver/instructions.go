@@ -21,7 +21,7 @@ type targetFacts struct {
 // facts returns what there is to know of both fleets now.
 func (s *Server) facts(ctx context.Context) []targetFacts {
 	all := []targetFacts{
-		{Target: TargetLocal, Summary: "virtual machines on this host, free, served by smolvm", Cannot: []string{"labels", "a time at which a machine stops or is deleted by itself"}},
+		{Target: TargetLocal, Summary: "virtual machines on this host, free, served by smolvm", Cannot: []string{"labels (list-machines)", "stop or delete a machine after a time"}},
 		{Target: TargetCloud, Summary: "virtual machines in the smol cloud, billed while they exist, stopped ones for their disk", Cannot: []string{"mounts", "overlayGb", "ports[].host", "pull-image"}},
 	}
 	for i := range all {
@@ -50,10 +50,17 @@ func (s *Server) instructions(ctx context.Context) string {
 	if s.both() {
 		b.WriteString("Every tool takes target, local or cloud; a machine of one fleet is not seen on the other.\n")
 	}
-	fmt.Fprintf(&b, "Egress is %s in a new machine and %s in run-once unless the call says network: open, or allowHosts or allowCidrs, which win over it. ",
-		s.config.NetworkDefault, s.config.RunOnceNetwork)
-	b.WriteString("Locally an image from a registry may need network: open to be pulled.\n")
-	fmt.Fprintf(&b, "Machines without a name are called %s... and are deleted when this session ends; one that you name stays until delete-machine.\n", s.config.MachinePrefix)
-	fmt.Fprintf(&b, "A command that runs longer than %d s comes back with running: true and a job; poll-command gets the rest.", int(s.config.Wait.Seconds()))
+	fmt.Fprintf(&b, "Egress is %s in a new machine", s.config.NetworkDefault)
+	if s.config.RunOnceNetwork == s.config.NetworkDefault {
+		b.WriteString(" and in run-once")
+	} else {
+		fmt.Fprintf(&b, " and %s in run-once", s.config.RunOnceNetwork)
+	}
+	b.WriteString(" unless the call says network: open, or allowHosts or allowCidrs, which win over it. Locally an image from a registry may need network: open to be pulled.\n")
+	fmt.Fprintf(&b, "A machine whose name begins with %s, as those without a name get, is deleted when this session ends, that is when you disconnect; one with another name stays until delete-machine.\n", s.config.MachinePrefix)
+	fmt.Fprintf(&b, "run-command comes back after waitSecs (default %d) at the latest; what still runs has running: true and a job, and poll-command gets the rest.\n", int(s.config.Wait.Seconds()))
+	b.WriteString("A call that fails is an error of the form CODE: what is wrong, mostly with a second line that says what to do. " +
+		"INVALID: an argument. CONFLICT: a name that is taken, or a machine in another state. FORBIDDEN, UNAUTHORIZED, UNSUPPORTED: another try will not help. " +
+		"RATE_LIMITED, UNAVAILABLE, TIMEOUT: one later may.")
 	return clip(b.String(), maxText-3)
 }

@@ -22,6 +22,14 @@ type machineResult struct {
 	URL       *string `json:"url"`
 	StopsAt   *string `json:"stopsAt"`
 	DeletesAt *string `json:"deletesAt"`
+
+	Ports []portResult `json:"ports"`
+}
+
+// portResult is a published port. Host is where 127.0.0.1 leads to it; null in the cloud, where the machine's URL does.
+type portResult struct {
+	Guest int  `json:"guest"`
+	Host  *int `json:"host"`
 }
 
 // machineOf returns what is told of a machine.
@@ -29,6 +37,10 @@ func machineOf(i *smol.Info) machineResult {
 	m := machineResult{
 		ID: i.ID, Name: i.Name, State: i.RawState, CPUs: i.Resources.CPUs, MemoryMB: i.Resources.MemoryMiB, Network: networkWord(i.Network),
 		Image: optional(i.Image), PID: optional(i.PID), URL: optional(i.URL), StopsAt: timestamp(i.StopsAt), DeletesAt: timestamp(i.DeletesAt),
+		Ports: []portResult{},
+	}
+	for _, p := range i.Ports {
+		m.Ports = append(m.Ports, portResult{Guest: p.Guest, Host: optional(p.Host)})
 	}
 	if m.State == "" {
 		m.State = string(i.State)

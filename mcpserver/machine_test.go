@@ -46,9 +46,13 @@ func TestCreateMachine(t *testing.T) {
 	if text := c.fails(mcpserver.CodeConflict, "create-machine", args{"image": "alpine", "name": "box", "network": "open"}); !strings.Contains(text, "start-machine") {
 		t.Errorf("a name that is taken: %s", text)
 	}
-	stopped := c.call("create-machine", args{"image": "alpine", "name": "later", "network": "open", "start": false})
+	stopped := c.call("create-machine", args{"image": "alpine", "name": "later", "network": "open", "start": false, "ports": []any{args{"guest": 80}}})
 	if stopped["ready"] != false {
 		t.Errorf("not started: %v", stopped)
+	}
+	ports := stopped["machine"].(map[string]any)["ports"].([]any)
+	if len(ports) != 1 || ports[0].(map[string]any)["guest"] != 80.0 || ports[0].(map[string]any)["host"] == nil {
+		t.Errorf("where the port of the machine is: %v", ports)
 	}
 	if got := c.call("start-machine", args{"name": "later", "wait": false}); got["ready"] != false {
 		t.Errorf("nobody waited: %v", got)

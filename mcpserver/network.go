@@ -10,7 +10,7 @@ import (
 // egressArgs are the arguments that say what a new machine may reach.
 type egressArgs struct {
 	Network    string   `json:"network,omitempty"`
-	AllowHosts []string `json:"allowHosts,omitempty" jsonschema:"names; wins over network"`
+	AllowHosts []string `json:"allowHosts,omitempty" jsonschema:"with subdomains; wins over network"`
 	AllowCIDRs []string `json:"allowCidrs,omitempty" jsonschema:"wins over network"`
 }
 

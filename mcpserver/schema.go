@@ -30,12 +30,19 @@ func commandSchema() *jsonschema.Schema {
 	}}
 }
 
+// machineSchema stands for the schema of a machine wherever there is another tool with it: a list of tools has no room for more than one.
+func machineSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", Description: "as get-machine returns it"}
+}
+
 // schemaOf returns the schema of T, whose fields carry their descriptions. It panics on a type that has none, which is a mistake of
 // this package that shows in every test.
 func schemaOf[T any]() *jsonschema.Schema {
-	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[command](): commandSchema(),
-	}})
+	types := map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[command](): commandSchema()}
+	if machine := reflect.TypeFor[machineResult](); machine != reflect.TypeFor[T]() {
+		types[machine] = machineSchema()
+	}
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: types})
 	if err != nil {
 		panic(fmt.Sprintf("mcpserver: schema of %v: %v", reflect.TypeFor[T](), err))
 	}

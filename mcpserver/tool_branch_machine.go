@@ -10,15 +10,16 @@ import (
 type branchMachineArgs struct {
 	Name      string `json:"name" jsonschema:"source"`
 	ChildName string `json:"childName"`
-	Wait      bool   `json:"wait,omitempty" jsonschema:"until a command has run"`
+	Wait      bool   `json:"wait,omitempty" jsonschema:"until it takes commands"`
 }
 
 func branchMachine(cfg *Config) *definition {
 	return define(about{
 		name: "branch-machine", title: "Branch machine", toolset: "core",
-		description: "Make a running copy of a running machine, with its disks and memory, under a new name: to try something without touching the original, or several things from one state. " +
-			"The source must have been created with branchable: true, else CONFLICT; on older local services it is frozen by this and takes no commands any more. Not on Windows. " +
-			"A childName that begins with " + cfg.MachinePrefix + " is deleted when this session ends; another stays, and on cloud is billed. Returns the copy and ready: whether a command has run in it.",
+		description: "Make a running copy of a running machine with its disks, memory, size and egress: to try something without touching the original, or several things from one state. " +
+			"The source must have been created with branchable: true, else CONFLICT; so is a taken childName. smolvm before 1.17 freezes the source: it takes no commands any more, only branches. UNSUPPORTED if this host has Windows. " +
+			"A copy named " + cfg.MachinePrefix + "... is deleted when this session ends; another stays, and on cloud is billed. While it exists, deleting the source may be CONFLICT. " +
+			"Returns the copy, its ports on other host ports, and ready: whether it takes commands. NOT_READY: it took none in time, and is deleted.",
 		hints: hints{},
 	}, func(s set) { s.text("name", "childName").def("wait", true) }, func(ctx context.Context, c *call, in branchMachineArgs) (*readyResult, error) {
 		m, err := c.branch(ctx, in)

@@ -8,18 +8,18 @@ import (
 )
 
 type createMachineArgs struct {
-	Image string `json:"image" jsonschema:"OCI image: python:3.12-alpine"`
-	Name  string `json:"name,omitempty"`
+	Image string `json:"image" jsonschema:"like python:3.12-alpine"`
+	Name  string `json:"name,omitempty" jsonschema:"letters, digits, single -"`
 	sizeArgs
 	egressArgs
-	Ports      []portArg         `json:"ports,omitempty"`
+	Ports      []portArg         `json:"ports,omitempty" jsonschema:"TCP"`
 	Mounts     []mountArg        `json:"mounts,omitempty" jsonschema:"local only"`
-	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"/workspace, GiB"`
-	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"local only: root, GiB"`
-	Cmd        []string          `json:"cmd,omitempty" jsonschema:"its own workload; default: sleeps"`
+	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"disk of /workspace, GiB"`
+	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"local only: disk of /, GiB"`
+	Cmd        []string          `json:"cmd,omitempty" jsonschema:"argv of a process started at boot; default: sleeps"`
 	Env        map[string]string `json:"env,omitempty" jsonschema:"for every command"`
 	Start      bool              `json:"start,omitempty" jsonschema:"boot it and wait"`
-	Branchable bool              `json:"branchable,omitempty" jsonschema:"for branch-machine"`
+	Branchable bool              `json:"branchable,omitempty" jsonschema:"for branch-machine; only now"`
 }
 
 type sizeArgs struct {
@@ -47,11 +47,11 @@ type createMachineResult struct {
 func createMachine(cfg *Config) *definition {
 	return define(about{
 		name: "create-machine", title: "Create machine", toolset: "core",
-		description: "Create a virtual machine from an OCI image, boot it and wait until a command has run in it. " +
+		description: "Create a virtual machine from an OCI image, boot it and wait until it takes commands. " +
 			"Use it for work of several steps, run-once for a single command. Next: write-file, run-command. " +
-			"A machine without a name, or with one that begins with " + cfg.MachinePrefix + ", is ephemeral: deleted when this session ends. Any other stays until delete-machine, and on cloud is billed until then. " +
-			"Egress is " + cfg.NetworkDefault + " unless the call says otherwise. A mount's source must lie below a directory that the server allows. " +
-			"Returns the machine and ready: whether a command has run. A taken name is CONFLICT, no command within " + seconds(cfg.ReadyTimeout) + " s NOT_READY; a create that fails leaves nothing.",
+			"A machine without a name, or with one that begins with " + cfg.MachinePrefix + ", is ephemeral: deleted when this session ends, and on cloud stopped after " + seconds(cfg.EphemeralAutoStop) + " s idle and deleted after " + seconds(cfg.EphemeralTTL) + " s. Any other stays until delete-machine, on cloud billed. " +
+			"Egress is " + cfg.NetworkDefault + " by default; locally a pull may need network: open. A mount's source must lie below a directory that the server allows. " +
+			"Returns the machine, with the chosen host ports, and ready: whether it takes commands. A taken name is CONFLICT. NOT_READY: it took none within " + seconds(cfg.ReadyTimeout) + " s. A create that fails leaves nothing; to see why, use start: false, then start-machine and machine-logs.",
 		hints: hints{openWorld: true},
 	}, func(s set) {
 		s.text("image", "name").egress(cfg.NetworkDefault).size(cfg).def("start", true).def("branchable", false)

@@ -28,8 +28,9 @@ type costResult struct {
 func deleteMachine(*Config) *definition {
 	return define(about{
 		name: "delete-machine", title: "Delete machine", toolset: "core",
-		description: "Delete a machine with its disks, running or not. There is no way back: read-file what is still needed first, or stop-machine to keep it. " +
-			"Returns its name; on cloud this ends the bill, told as usage and cost, else null. A machine whose branches need its disks is CONFLICT: delete those first. NOT_FOUND: it is gone already.",
+		description: "Delete a machine with its disks, running or not. No way back: read-file what is still needed first, or stop-machine to keep the disks of one that does not go with the session. " +
+			"Other people's machines go too: delete only what you made or were asked to. " +
+			"Returns its name; on cloud this ends the bill, told as usage and cost, else null. CONFLICT: branches need its disks; first delete those that the text names. NOT_FOUND: it is gone already.",
 		hints: hints{destructive: true, idempotent: true},
 	}, func(s set) { s.text("name") }, runDeleteMachine)
 }

@@ -9,8 +9,10 @@ type nameArgs struct {
 func getMachine(*Config) *definition {
 	return define(about{
 		name: "get-machine", title: "Get machine", toolset: "core",
-		description: "Look at one machine as its fleet tells it now: state, size, address, egress (network: open, blocked or allow(host,cidr,...)), createdAt in Unix seconds and, on cloud, when it stops and is deleted by itself. " +
-			"Use it to see whether a machine is there and runs; list-machines finds names. Changes nothing, boots nothing. NOT_FOUND: there is none of that name on this fleet.",
+		description: "Look at one machine as it is now. Use it to see whether a machine is there and runs; list-machines finds names. Changes and boots nothing. NOT_FOUND: this fleet has none of that name. " +
+			"Returns state, in the fleet's word: running or started; creating, starting; created, stopped, paused; frozen (see branch-machine); failed, error, unreachable. " +
+			"network is blocked, open or allow(host,cidr,...), createdAt Unix seconds, pid the process of a local machine on this host; a port's host is the one on 127.0.0.1, null on cloud, where url is the address of the first port. " +
+			"stopsAt and deletesAt (RFC 3339) are when the cloud does it by itself. What there is none of is null.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) { s.text("name") }, func(ctx context.Context, c *call, in nameArgs) (*machineResult, error) {
 		return c.info(ctx, c.machine(in.Name))

@@ -9,7 +9,7 @@ import (
 )
 
 type listMachinesArgs struct {
-	Labels map[string]string `json:"labels,omitempty"`
+	Labels map[string]string `json:"labels,omitempty" jsonschema:"cloud only: with all of these, which other programs set"`
 }
 
 type listMachinesResult struct {
@@ -19,8 +19,8 @@ type listMachinesResult struct {
 func listMachines(*Config) *definition {
 	return define(about{
 		name: "list-machines", title: "List machines", toolset: "core",
-		description: "List all machines of the fleet, stopped ones and those of other sessions and people too. Returns each as get-machine does. " +
-			"Use it to find a machine whose name you do not know; get-machine is cheaper for one. With labels, on cloud only, those that have all of them. Changes nothing, boots nothing.",
+		description: "List all machines of the fleet, stopped ones and those of other sessions and people too, each as get-machine returns it. " +
+			"Use it to find a name; get-machine is cheaper for a known one. Changes and boots nothing.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, nil, func(ctx context.Context, c *call, in listMachinesArgs) (*listMachinesResult, error) {
 		res := &listMachinesResult{Machines: []machineResult{}}

@@ -4,21 +4,21 @@ import "context"
 
 type machineLogsArgs struct {
 	nameArgs
-	Tail   int    `json:"tail,omitempty" jsonschema:"newest lines, without cursor"`
-	Cursor string `json:"cursor,omitempty" jsonschema:"from the result before"`
+	Tail   int    `json:"tail,omitempty" jsonschema:"lines, if there is no cursor"`
+	Cursor string `json:"cursor,omitempty"`
 }
 
 type machineLogsResult struct {
 	Lines     []string `json:"lines"`
 	Cursor    string   `json:"cursor"`
-	Truncated bool     `json:"truncated" jsonschema:"lines are missing before these"`
+	Truncated bool     `json:"truncated"`
 }
 
 func machineLogs(cfg *Config) *definition {
 	return define(about{
 		name: "machine-logs", title: "Machine logs", toolset: "core",
-		description: "Read what a machine itself has said: the console of its kernel and its boot or, where the cloud has none, the machine's events. For a machine that does not come up; what commands wrote is in poll-command. " +
-			"Returns lines and a cursor: without cursor the newest tail lines, with that of the result before those that came since. truncated: true means that it began anew, after a reboot or a rotation. Changes nothing, boots nothing.",
+		description: "Read what a machine itself has said since its last boot: its kernel and boot console or, where the cloud has none, its events. Use it for a machine that start-machine does not bring up. poll-command has what commands wrote; what a local machine's cmd wrote is not kept. " +
+			"Returns the newest tail lines and a cursor; a call with that cursor returns the lines since. truncated: true means that the log began anew, after a reboot or a rotation, and lines may be missing. Changes and boots nothing. CONFLICT: a local machine that was never booted.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
 		s.text("name").def("tail", cfg.LogsTail).least("tail", 1).most("tail", 10_000)

@@ -22,8 +22,9 @@ type jobArgs struct {
 func pollCommand(cfg *Config) *definition {
 	return define(about{
 		name: "poll-command", title: "Poll command", toolset: "jobs",
-		description: "Wait for a command that run-command left running, and return its output since the offsets, else as run-command does. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
-			"Changes nothing; polling twice from one offset gives the same. Also for commands of an earlier session, which list-commands finds. In a machine that does not run it is CONFLICT, and after its restart the job is lost: exitCode null, running false.",
+		description: "Wait for a command that run-command left running. Returns what run-command does, with the output since the offsets, in bytes. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
+			"Changes nothing; an offset can be polled again, also after the end. Also for commands of an earlier session, which list-commands finds. " +
+			"NOT_FOUND: no such job. CONFLICT: the machine does not run; a restart of it leaves a job that ran lost: exitCode null, running false.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "job").def("stdoutOffset", 0).def("stderrOffset", 0).wait(cfg)

@@ -10,7 +10,7 @@ type pullImageArgs struct {
 type pullImageResult struct {
 	Reference    string `json:"reference"`
 	Digest       string `json:"digest"`
-	Size         int64  `json:"size" jsonschema:"bytes, unpacked"`
+	Size         int64  `json:"size"`
 	Architecture string `json:"architecture"`
 	OS           string `json:"os"`
 	LayerCount   int    `json:"layerCount"`
@@ -19,8 +19,9 @@ type pullImageResult struct {
 func pullImage(*Config) *definition {
 	return define(about{
 		name: "pull-image", title: "Pull image", toolset: "core",
-		description: "Pull a further OCI image into a local machine, booting it if it is stopped. create-machine and run-once pull their own image; this is for one that programs inside the machine use. " +
-			"The machine needs egress to the registry. Returns the digest and the size. Local only: UNSUPPORTED on cloud.",
+		description: "Fetch an OCI image into the image store of a local machine; a stopped one is booted first. create-machine and run-once fetch their own. " +
+			"Use it to see that an image can be had, or for a program that starts it through smolvm: no tool here does. " +
+			"The machine needs egress to the registry. The image stays until the machine is deleted. Returns its digest and its size in bytes, unpacked. UNSUPPORTED on cloud.",
 		hints: hints{idempotent: true, openWorld: true},
 	}, func(s set) { s.text("name", "image") }, func(ctx context.Context, c *call, in pullImageArgs) (*pullImageResult, error) {
 		i, err := c.machine(in.Name).PullImage(ctx, in.Image, nil)

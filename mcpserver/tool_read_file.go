@@ -38,9 +38,9 @@ type readFileResult struct {
 func readFile(cfg *Config) *definition {
 	return define(about{
 		name: "read-file", title: "Read file", toolset: "core",
-		description: "Read a file of a machine, or a page of it. To find parts by content use run-command with grep. Returns the content and the size of the whole file. " +
-			"Without length " + bytesText(cfg.MaxOutputBytes) + " come back; eof: false means that more follows from offset + bytes. A page of a large file costs a page, and one of utf8 never splits a character. " +
-			"Bytes that are not UTF-8 are INVALID: use encoding base64. A stopped machine is booted first.",
+		description: "Read a file of a machine, or a page of it. To find parts by content use run-command with grep. Returns the content and size, that of the whole file. " +
+			"offset and length count bytes; eof: false means that more follows from offset + bytes. A utf8 page never splits a character, so bytes may differ from length. " +
+			"INVALID: bytes that are not UTF-8 (use encoding base64), or a directory. NOT_FOUND: no such file. A stopped machine is booted first (startedMachine), and on cloud billed as running.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "path").encoding().def("offset", 0).least("offset", 0).def("length", cfg.MaxOutputBytes).least("length", 1).most("length", maxPage)

@@ -29,9 +29,10 @@ const deleteBound = 30 * time.Second
 func runOnce(cfg *Config) *definition {
 	return define(about{
 		name: "run-once", title: "Run once", toolset: "core",
-		description: "Create a machine, run one command in it, return its output and exit code, and delete the machine whatever happens. For a single command; " +
-			"for several steps, or to read files afterwards, use create-machine and run-command. Returns what run-command does, but waits for the whole timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") and never leaves a job. " +
-			"Of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; the rest is lost. Egress is " + cfg.RunOnceNetwork + " unless the call says otherwise.",
+		description: "Create a machine, run one command in it, return its output and exit code, and delete the machine whatever happens; on cloud it is billed meanwhile. " +
+			"For several steps, or to read files afterwards, use create-machine and run-command. Waits for the pull, for the boot, at most " + seconds(cfg.ReadyTimeout) + " s, and until the command ends or timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") kills it. " +
+			"Returns what run-command does, with running false, job null and overflow empty: of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; the rest is lost. " +
+			"Egress is " + cfg.RunOnceNetwork + " by default; locally a pull may need network: open.",
 		hints: hints{openWorld: true},
 	}, func(s set) {
 		s.text("image").commandArgs(cfg).size(cfg).egress(cfg.RunOnceNetwork)

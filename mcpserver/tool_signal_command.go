@@ -24,7 +24,7 @@ func signalCommand(*Config) *definition {
 	return define(about{
 		name: "signal-command", title: "Signal command", toolset: "jobs",
 		description: "Send a signal to a running command and its process group, to stop it early. Its output stays: poll-command reads it and tells the exit code. " +
-			"Returns the state right after: running means that it has not ended yet, as a program may ignore INT and TERM; KILL cannot be ignored. A command that has ended is CONFLICT.",
+			"Returns the state half a second later (see list-commands): running if it has not ended, as a program may ignore INT and TERM, but not KILL. CONFLICT: it has ended, or the machine does not run. NOT_FOUND: no such job.",
 		hints: hints{destructive: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "job").def("signal", "INT").enum("signal", "INT", "TERM", "KILL")

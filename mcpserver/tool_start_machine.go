@@ -8,7 +8,7 @@ import (
 
 type startMachineArgs struct {
 	nameArgs
-	Wait bool `json:"wait,omitempty" jsonschema:"until a command has run"`
+	Wait bool `json:"wait,omitempty" jsonschema:"until it takes commands"`
 }
 
 type readyResult struct {
@@ -19,9 +19,9 @@ type readyResult struct {
 func startMachine(cfg *Config) *definition {
 	return define(about{
 		name: "start-machine", title: "Start machine", toolset: "core",
-		description: "Boot a stopped machine and wait until a command has run in it. One that runs is left as it is. " +
-			"run-command, read-file and write-file boot a stopped machine by themselves; use this to boot one ahead, with wait: false without waiting. " +
-			"Its disks are as they were; what ran in it does not run. Returns the machine and ready: whether a command has run. NOT_READY after " + seconds(cfg.ReadyTimeout) + " s.",
+		description: "Boot a stopped machine and wait until it takes commands. One that runs is left as it is. " +
+			"run-command, read-file and write-file boot a stopped machine by themselves; use this to boot one ahead. On cloud it is then billed as running. " +
+			"Its disks are as they were; its cmd starts again, other processes do not. Returns the machine and ready: whether it takes commands. NOT_READY: it took none within " + seconds(cfg.ReadyTimeout) + " s, and stays; see machine-logs.",
 		hints: hints{idempotent: true},
 	}, func(s set) { s.text("name").def("wait", true) }, func(ctx context.Context, c *call, in startMachineArgs) (*readyResult, error) {
 		m := c.machine(in.Name)
