@@ -17,9 +17,9 @@ func branchMachine(cfg *Config) *definition {
 	return define(about{
 		name: "branch-machine", title: "Branch machine", toolset: "core",
 		description: "Make a running copy of a running machine with its disks, memory, size and egress: to try something without touching the original, or several things from one state. " +
-			"The source must have been created with branchable: true, else CONFLICT; so is a taken childName. smolvm before 1.17 freezes the source: it takes no commands any more, only branches. UNSUPPORTED if this host has Windows. " +
+			"The source must have been created with branchable: true, else CONFLICT; so is a taken childName. smolvm before 1.17 freezes the source: it takes no commands any more, only branches. UNSUPPORTED on a Windows host. " +
 			"A copy named " + cfg.MachinePrefix + "... is deleted when this session ends; another stays, and on cloud is billed. While it exists, deleting the source may be CONFLICT. " +
-			"Returns the copy, its ports on other host ports, and ready: whether it takes commands. NOT_READY: it took none in time, and is deleted.",
+			"Returns the copy, its ports on other host ports, and ready: whether it takes commands. NOT_READY: no command in time; it is deleted.",
 		hints: hints{},
 	}, func(s set) { s.text("name", "childName").def("wait", true) }, func(ctx context.Context, c *call, in branchMachineArgs) (*readyResult, error) {
 		m, err := c.branch(ctx, in)

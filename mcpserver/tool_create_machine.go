@@ -51,7 +51,7 @@ func createMachine(cfg *Config) *definition {
 			"Use it for work of several steps, run-once for a single command. Next: write-file, run-command. " +
 			"A machine without a name, or with one that begins with " + cfg.MachinePrefix + ", is ephemeral: deleted when this session ends, and on cloud stopped after " + seconds(cfg.EphemeralAutoStop) + " s idle and deleted after " + seconds(cfg.EphemeralTTL) + " s. Any other stays until delete-machine, on cloud billed. " +
 			"Egress is " + cfg.NetworkDefault + " by default; locally a pull may need network: open. A mount's source must lie below a directory that the server allows. " +
-			"Returns the machine, with the chosen host ports, and ready: whether it takes commands. A taken name is CONFLICT. NOT_READY: it took none within " + seconds(cfg.ReadyTimeout) + " s. A create that fails leaves nothing; to see why, use start: false, then start-machine and machine-logs.",
+			"Returns the machine, with the chosen host ports, and ready: whether it takes commands. A taken name is CONFLICT. NOT_READY: no command within " + seconds(cfg.ReadyTimeout) + " s. A create that fails leaves nothing; to see why, use start: false, then start-machine and machine-logs.",
 		hints: hints{openWorld: true},
 	}, func(s set) {
 		s.text("image", "name").egress(cfg.NetworkDefault).size(cfg).def("start", true).def("branchable", false)

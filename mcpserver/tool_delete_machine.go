@@ -25,10 +25,10 @@ type costResult struct {
 	TotalMicros int64 `json:"totalMicros" jsonschema:"before credit"`
 }
 
-func deleteMachine(*Config) *definition {
+func deleteMachine(cfg *Config) *definition {
 	return define(about{
 		name: "delete-machine", title: "Delete machine", toolset: "core",
-		description: "Delete a machine with its disks, running or not. No way back: read-file what is still needed first, or stop-machine to keep the disks of one that does not go with the session. " +
+		description: "Delete a machine with its disks, running or not. No way back: read-file what is still needed first, or stop-machine to keep its disks (those of " + cfg.MachinePrefix + "... go with the session). " +
 			"Other people's machines go too: delete only what you made or were asked to. " +
 			"Returns its name; on cloud this ends the bill, told as usage and cost, else null. CONFLICT: branches need its disks; first delete those that the text names. NOT_FOUND: it is gone already.",
 		hints: hints{destructive: true, idempotent: true},

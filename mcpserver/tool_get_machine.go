@@ -10,7 +10,7 @@ func getMachine(*Config) *definition {
 	return define(about{
 		name: "get-machine", title: "Get machine", toolset: "core",
 		description: "Look at one machine as it is now. Use it to see whether a machine is there and runs; list-machines finds names. Changes and boots nothing. NOT_FOUND: this fleet has none of that name. " +
-			"Returns state, in the fleet's word: running or started; creating, starting; created, stopped, paused; frozen (see branch-machine); failed, error, unreachable. " +
+			"Returns state, in the fleet's word: up: running, started; on the way: creating, starting; down: created, stopped, paused; broken: failed, error, unreachable; frozen: see branch-machine. " +
 			"network is blocked, open or allow(host,cidr,...), createdAt Unix seconds, pid the process of a local machine on this host; a port's host is the one on 127.0.0.1, null on cloud, where url is the address of the first port. " +
 			"stopsAt and deletesAt (RFC 3339) are when the cloud does it by itself. What there is none of is null.",
 		hints: hints{readOnly: true, idempotent: true},

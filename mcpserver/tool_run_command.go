@@ -14,7 +14,7 @@ type runCommandArgs struct {
 func runCommand(cfg *Config) *definition {
 	return define(about{
 		name: "run-command", title: "Run command", toolset: "core",
-		description: "Run a command in a machine and return its output and exit code. A command that fails is a result, not an error; hint explains a misleading code. A stopped machine is booted first (startedMachine), and on cloud billed as running. " +
+		description: "Run a command in a machine and return its output and exit code (128+n: signal n). A command that fails is a result, not an error; hint explains a misleading code. A stopped machine is booted first (startedMachine), and on cloud billed as running. " +
 			"A command that still runs after waitSecs comes back with running: true, exitCode null and a job: go on with poll-command, stop it with signal-command. " +
 			"timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") kills it with all that it started: timedOut, exit code 124. For longer, start it in the background: server >log 2>&1 & runs on until the machine stops. " +
 			"Of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; overflow names the file with all of it, for read-file. durationMs is the command's own time. " +
