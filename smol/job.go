@@ -10,7 +10,8 @@ import (
 )
 
 // Job is a handle of a command that a machine keeps. It outlives the program that started it and a restart of the service, and
-// it goes on when nobody asks after it. Its output lies in files of the machine until it is removed. Any number of handles can
+// it goes on when nobody asks after it. Its output lies in files of the machine until it is removed, at most 1 GiB of
+// each stream as long as the job runs; see [Cmd.StartJob]. Any number of handles can
 // exist, in any number of programs: [Machine.Job] makes one from the id. It is safe for concurrent use.
 //
 // A context that ends ends the call and never the job.
@@ -35,7 +36,7 @@ const (
 	JobTimedOut JobState = "timed_out"
 	// JobSignaled: a signal of [Job.Signal] or [Job.Kill] ended it, or too much output.
 	JobSignaled JobState = "signaled"
-	// JobLost: it is gone, and its end was not written down. Its files were deleted under it, or it died with its machine.
+	// JobLost: it is gone, and how it ended cannot be told. Its files were deleted or damaged under it, or it died with its machine.
 	JobLost JobState = "lost"
 )
 

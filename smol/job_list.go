@@ -20,6 +20,8 @@ type JobInfo struct {
 	State    JobState
 	ExitCode int
 	Signal   Signal
+	// Hint is that of [JobPart].
+	Hint string
 	// Command is the command with its arguments, shortened if they are many or long. Nil if it is not known.
 	Command []string
 	// Started is when the job was started, by the clock of the program that did it, in whole seconds. Ended is when it ended; the zero time for a job
@@ -48,7 +50,7 @@ func (m *Machine) Jobs(ctx context.Context) iter.Seq2[*JobInfo, error] {
 func newJobInfo(l *guest.Listed) *JobInfo {
 	p := newJobPart(l.ID, &guest.Reply{State: l.State, Code: l.Code, Started: l.Started, Ended: l.Ended}, Budget{})
 	info := &JobInfo{
-		ID: l.ID, State: p.State, ExitCode: p.ExitCode, Signal: p.Signal, Command: parseJobNote(l.Note), Started: jobTime(l.ID),
+		ID: l.ID, State: p.State, ExitCode: p.ExitCode, Signal: p.Signal, Hint: p.Hint, Command: parseJobNote(l.Note), Started: jobTime(l.ID),
 	}
 	if p.ExitCode >= 0 && !info.Started.IsZero() {
 		info.Ended = info.Started.Add(p.Duration)
@@ -83,7 +85,7 @@ func (m *Machine) listJobs(ctx context.Context) (all []guest.Listed, err error) 
 }
 
 // Remove removes the job's output and what is known of it from the machine. A job that runs is left alone, with an error that matches [ErrConflict];
-// one that is not there matches [ErrNotFound].
+// one that is not there matches [ErrNotFound]. If not all of its files can be removed the error matches [ErrPermission] and names their directory.
 func (j *Job) Remove(ctx context.Context) error {
 	return j.wrap("remove job", j.remove(ctx))
 }
@@ -102,10 +104,21 @@ func (j *Job) remove(ctx context.Context) error {
 		j.known.Store(false)
 	case errors.Is(err, guest.ErrBusy):
 		return &Error{Code: CodeConflict, Err: err, Message: "the job runs", Hint: "kill it first"}
+	case errors.Is(err, guest.ErrStuck):
+		j.known.Store(false)
+		return stuckFiles(err)
 	case errors.Is(err, guest.ErrNoJob):
 		return j.noJob()
 	}
 	return err
+}
+
+// stuckFiles says what has stayed of jobs that were removed.
+func stuckFiles(err error) error {
+	return &Error{
+		Code: CodePermissionDenied, Err: err, Message: err.Error(),
+		Hint: "see in that directory of the machine what keeps them: a mount, or a file system that cannot be written",
+	}
 }
 
 // PruneOptions are the knobs of [Machine.PruneJobs]. Nil and the zero value remove what every start of a job removes.
@@ -122,7 +135,8 @@ const (
 	pruneAge  = time.Hour
 )
 
-// PruneJobs removes old jobs, as [Job.Remove] does, and tells how many. Jobs that run stay.
+// PruneJobs removes old jobs, as [Job.Remove] does, and tells how many. Jobs that run stay. If not all of their files can be
+// removed the error matches [ErrPermission] and names the directory.
 func (m *Machine) PruneJobs(ctx context.Context, opts *PruneOptions) (int, error) {
 	var o PruneOptions
 	if opts != nil {
@@ -138,6 +152,9 @@ func (m *Machine) PruneJobs(ctx context.Context, opts *PruneOptions) (int, error
 		argv, err := (&guest.Prune{Bases: m.bases(), Keep: max(0, o.Keep), Age: max(0, o.Age)}).Command()
 		return request{argv: argv}, err
 	})
+	if errors.Is(err, guest.ErrStuck) {
+		err = stuckFiles(err)
+	}
 	if err != nil {
 		return 0, wrapError("prune jobs", m.Name(), err)
 	}

@@ -44,7 +44,7 @@ type JobPart struct {
 	ExitCode int
 	// Signal is the signal that ended the job, if it is JobSignaled.
 	Signal Signal
-	// OutputLimit reports that a stream has reached 1 GiB, where it is cut.
+	// OutputLimit reports that a stream has reached 1 GiB, where it is cut; see [Cmd.StartJob].
 	OutputLimit bool
 	// Hint explains an exit code that is easily misread, or what became of a job that is lost. It may be empty.
 	Hint string
@@ -162,7 +162,7 @@ func newJobPart(id string, reply *guest.Reply, b Budget) *JobPart {
 	case guest.Running:
 	case guest.Lost:
 		p.Duration = 0
-		p.Hint = "the machine was restarted, or the job's files or what keeps it were removed in it"
+		p.Hint = "the machine was restarted, or the job's files were removed or damaged in it, or what keeps the job was killed"
 	default:
 		p.ExitCode = reply.Code
 	}

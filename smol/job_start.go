@@ -17,8 +17,9 @@ type JobOptions struct {
 }
 
 // StartJob starts the command as a job and returns when the machine has said that it runs. The context bounds the call and not
-// the job. Cmd.Stdout and Cmd.Stderr must be nil: a job's output stays in the machine, at most 1 GiB of each stream; a job that writes more
-// is killed. Cmd.Stdin and Cmd.Timeout are those of Cmd.
+// the job. Cmd.Stdout and Cmd.Stderr must be nil: a job's output stays in the machine, at most 1 GiB of each stream. Once a second
+// it is looked whether there is more: then the job is killed with everything it started, and what is beyond is cut off. That ends with the job:
+// what the command leaves running can write on to the same files, and nobody looks how much. Cmd.Stdin and Cmd.Timeout are those of Cmd.
 //
 // The id is chosen here, so a start whose answer is lost finds its job and never starts it twice. When StartJob fails at a time at which the job
 // may have been started, it returns the error together with the job, which can be polled or killed. It needs a shell in the machine, or fails with

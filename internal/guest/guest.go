@@ -37,7 +37,7 @@ const (
 	TimedOut State = "timed_out"
 	// Signaled is used only where the signal was ours.
 	Signaled State = "signaled"
-	// Lost: whoever was to write down the end is gone, and the end is not written down.
+	// Lost: whoever was to write down the end is gone, and the end is not written down, or what is cannot be read.
 	Lost State = "lost"
 	// Ready is the state of the reply to a [Setup].
 	Ready State = "ready"
@@ -171,6 +171,8 @@ var (
 	ErrEnded = errors.New("the job has ended")
 	// ErrBusy: the job runs, and cannot be removed.
 	ErrBusy = errors.New("the job runs")
+	// ErrStuck: not all files of the jobs that are removed could be. The error names their directory.
+	ErrStuck = errors.New("files of the job cannot be removed")
 	// ErrPattern: the machine's grep does not understand the pattern.
 	ErrPattern = errors.New("not a regular expression that the machine's grep understands")
 	// ErrNoTool: the machine has no grep.

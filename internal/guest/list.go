@@ -2,7 +2,6 @@ package guest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -136,6 +135,7 @@ const (
 )
 
 // ParseList reads what the runner wrote in answer to a [List]. It returns [ErrNoShell] if that is not the runner's, and [ErrShort] if it has no end.
+// A job of which nonsense is told is [Lost], and what has not the name of a job is none.
 func ParseList(stdout []byte) ([]Listed, error) {
 	body, ok := bytes.CutPrefix(stdout, []byte(listHead))
 	if !ok {
@@ -147,34 +147,29 @@ func ParseList(stdout []byte) ([]Listed, error) {
 	}
 	var all []Listed
 	for line := range strings.Lines(string(body)) {
-		l, err := parseListed(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			return nil, fmt.Errorf("%w: list %.100q: %w", ErrNoShell, line, err)
+		words := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 6)
+		var c check
+		if c.id("id", words[0]); c.err == nil {
+			all = append(all, parseListed(words))
 		}
-		all = append(all, l)
 	}
 	return all, nil
 }
 
-func parseListed(line string) (Listed, error) {
-	words := strings.SplitN(line, " ", 6)
+func parseListed(words []string) Listed {
+	l := Listed{ID: words[0], State: Lost}
 	if len(words) < 5 {
-		return Listed{}, fmt.Errorf("%d fields", len(words))
+		return l
 	}
 	// The line is that of a reply but for the sizes and the base.
 	r, err := parseHeader([]string{Name, words[1], words[2], "0", "0", words[3], words[4], "-"})
-	if err != nil {
-		return Listed{}, err
+	if err == nil && r.State != Ready {
+		l.State, l.Code, l.Started, l.Ended = r.State, r.Code, r.Started, r.Ended
 	}
-	var c check
-	if c.id("id", words[0]); c.err != nil || r.State == Ready {
-		return Listed{}, errors.Join(c.err, errors.New("no job"))
-	}
-	l := Listed{ID: words[0], State: r.State, Code: r.Code, Started: r.Started, Ended: r.Ended}
 	if len(words) > 5 {
 		l.Note = words[5]
 	}
-	return l, nil
+	return l
 }
 
 // EncodeList returns the list as the runner writes it, for guests that answer in Go.

@@ -259,15 +259,21 @@ func TestParseList(t *testing.T) {
 		"<html>":                                 guest.ErrNoShell,
 		"smol1 list\n":                           guest.ErrShort,
 		"smol1 list\njob-1 exited 0 1.00 2.00 x": guest.ErrShort,
-		"smol1 list\njob-1 exited 0 1.00 2.0end\n":    guest.ErrShort,
-		"smol1 list\njob-1 exited 0 1.00\nend\n":      guest.ErrNoShell,
-		"smol1 list\njob-1 ready - 1.00 1.00 \nend\n": guest.ErrNoShell,
-		"smol1 list\n../x exited 0 1.00 2.00 \nend\n": guest.ErrNoShell,
-		"smol1 list\na exited x 1.00 2.00 \nend\n":    guest.ErrNoShell,
+		"smol1 list\njob-1 exited 0 1.00 2.0end\n": guest.ErrShort,
 	} {
 		if got, err := guest.ParseList([]byte(text)); !errors.Is(err, want) {
 			t.Errorf("%q: %+v, %v, want %v", text, got, err, want)
 		}
+	}
+	// What is damaged is lost, or no job, and the others are told all the same.
+	got, err = guest.ParseList([]byte("smol1 list\njob-1 exited 0 1.00\njob-2 ready - 1.00 1.00 \n../x exited 0 1.00 2.00 \njob-3 exited x 1.00 2.00 n\n" +
+		"job-4 exited 0 1.00 2 \njob-5 exited 99999999 1.00 2.00 \n\njob-6 exited 3 1.00 2.00 \nend\n"))
+	want := []guest.Listed{
+		{ID: "job-1", State: guest.Lost}, {ID: "job-2", State: guest.Lost}, {ID: "job-3", State: guest.Lost, Note: "n"},
+		{ID: "job-4", State: guest.Lost}, {ID: "job-5", State: guest.Lost}, {ID: "job-6", State: guest.Exited, Code: 3, Started: time.Second, Ended: 2 * time.Second},
+	}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v: %s", err, cmp.Diff(want, got))
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 //
 //	smol1 STATE CODE STDOUT-SIZE STDERR-SIZE STARTED ENDED BASE
 //
-// with "-" for what there is not, or "smol1 error WORD". The bytes that the sizes and the view announce follow.
+// with "-" for what there is not, or "smol1 error WORD", after which the base may follow. The bytes that the sizes and the view announce follow.
 const replyFields = 8
 
 // faults are the words after "smol1 error".
 var faults = map[string]error{
 	"nojob": ErrNoJob, "nobase": ErrNoBase, "ended": ErrEnded, "busy": ErrBusy, "pattern": ErrPattern, "notool": ErrNoTool,
+	"stuck": ErrStuck,
 }
 
 // ParseReply reads what the runner wrote to the standard output of an exec whose request had that view; a [Signal] and a [Setup] have
@@ -29,10 +30,8 @@ func ParseReply(stdout []byte, v View) (*Reply, error) {
 	if !ok || words[0] != Name {
 		return nil, ErrNoShell
 	}
-	if len(words) == 3 && words[1] == "error" {
-		if err := faults[words[2]]; err != nil {
-			return nil, err
-		}
+	if err := refusal(words[1:]); err != nil {
+		return nil, err
 	}
 	r, err := parseHeader(words)
 	if err != nil {
@@ -44,24 +43,46 @@ func ParseReply(stdout []byte, v View) (*Reply, error) {
 	return r, nil
 }
 
+// refusal is the error that the words of a reply tell, or nil.
+func refusal(words []string) error {
+	if len(words) < 2 || len(words) > 3 || words[0] != "error" {
+		return nil
+	}
+	err := faults[words[1]]
+	if err != nil && len(words) == 3 {
+		err = fmt.Errorf("%w: %s", err, words[2])
+	}
+	return err
+}
+
+// parseHeader reads the first line. An end that makes no sense is none: the job is lost.
 func parseHeader(words []string) (*Reply, error) {
 	if len(words) != replyFields {
 		return nil, fmt.Errorf("%d fields", len(words))
 	}
 	r := &Reply{State: State(words[1]), Base: words[7]}
-	var errs [5]error
+	var errs [3]error
+	r.StdoutSize, errs[0] = parseSize(words[3])
+	r.StderrSize, errs[1] = parseSize(words[4])
 	switch r.State {
 	case Running, Lost, Ready:
+		errs[2] = r.times(words)
 	case Exited, TimedOut, Signaled:
-		r.Code, errs[0] = strconv.Atoi(words[2])
+		code, err := strconv.ParseUint(words[2], 10, 16)
+		if r.Code = int(code); err != nil || r.times(words) != nil {
+			r.State, r.Code, r.Started, r.Ended = Lost, 0, 0, 0
+		}
 	default:
 		return nil, fmt.Errorf("unknown state %q", words[1])
 	}
-	r.StdoutSize, errs[1] = parseSize(words[3])
-	r.StderrSize, errs[2] = parseSize(words[4])
-	r.Started, errs[3] = parseTime(words[5])
-	r.Ended, errs[4] = parseTime(words[6])
 	return r, errors.Join(errs[:]...)
+}
+
+func (r *Reply) times(words []string) (err error) {
+	if r.Started, err = parseTime(words[5]); err == nil {
+		r.Ended, err = parseTime(words[6])
+	}
+	return err
 }
 
 func parseSize(s string) (int64, error) {

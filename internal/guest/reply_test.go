@@ -49,10 +49,13 @@ func TestParseReply(t *testing.T) {
 		{stdout: "smol2 exited 0 0 0 1.00 2.00 /b\n", err: guest.ErrNoShell},
 		{stdout: "smol1 error what\n", err: guest.ErrNoShell},
 		{stdout: "smol1 dancing 0 0 0 1.00 2.00 /b\n", err: guest.ErrNoShell},
-		{stdout: "smol1 exited - 0 0 1.00 2.00 /b\n", err: guest.ErrNoShell},
+		{stdout: "smol1 exited - 0 0 1.00 2.00 /b\n", want: &guest.Reply{State: guest.Lost, Base: "/b"}},
+		{stdout: "smol1 exited 0 0 0 1 2.00 /b\n", want: &guest.Reply{State: guest.Lost, Base: "/b"}},
+		{stdout: "smol1 error stuck /b\n", err: guest.ErrStuck},
+		{stdout: "smol1 error stuck /b /c\n", err: guest.ErrNoShell},
 		{stdout: "smol1 exited 0 -1 0 1.00 2.00 /b\n", err: guest.ErrNoShell},
 		{stdout: "smol1 exited 0 0 99999999999999999999 1.00 2.00 /b\n", err: guest.ErrNoShell},
-		{stdout: "smol1 exited 0 0 0 1 2.00 /b\n", err: guest.ErrNoShell},
+		{stdout: "smol1 running - 0 0 1 2.00 /b\n", err: guest.ErrNoShell},
 		{stdout: "smol1 exited 0 0 0 1.00 /b\n", err: guest.ErrNoShell},
 	} {
 		got, err := guest.ParseReply([]byte(row.stdout), row.view)

@@ -14,7 +14,8 @@ drop() {
   # The lock goes first, or a poll would see a job that is lost.
   _jrm="$_jrm $_jf.job $_jf.*" _jgone=$((_jgone+1))
 }
-# prune PATTERN KEEP AGE removes jobs that ended so long ago, beyond the newest of those that ended, from the base.
+# prune PATTERN KEEP AGE removes jobs that ended so long ago, beyond the newest of those that ended, from the base. It sets _jbad
+# to the base if something stays.
 prune() {
   _jrm= _jk=-$2
   for _jf in $_jbase/$1.exit; do
@@ -32,6 +33,6 @@ prune() {
       esac
     esac
   done
-  [ ! "$_jrm" ] || rm -f $_jrm
+  [ ! "$_jrm" ] || rm -f $_jrm || _jbad=$_jbase
 }
 _jgone=0

@@ -17,8 +17,10 @@ dot() { _jdot=$(($1/100)).$(($1/10%10))$(($1%10)); }
 nap() { sleep $1 || sleep 1; }
 # self sets _jp to the pid of this process, also in a subshell. A shell reads byte by byte, so /proc/self/stat would take longer.
 self() { for _jp in /proc/self/task/*; do _jp=${_jp##*/}; done; }
-# look reads the job: _ja, the pid of the keeper _jkp and that of the command _jpid. A line that is not written yet is empty.
-look() { { read -r _ja; read -r _jkp; read -r _jpid; } <$_jf.job; }
+# clock TIME: it can be reckoned with; a shell ends at what is no number, and takes 08 for one that is not octal.
+clock() { case $1 in 0[!.]*|*[!0-9.]*|*.*.*) false;; ?*.??) ;; *) false; esac; }
+# look reads the job: _ja, the pid of the keeper _jkp and that of the command _jpid. A line that is not written yet, or is damaged, is empty.
+look() { { read -r _ja; read -r _jkp; read -r _jpid; } <$_jf.job; clock "$_ja" || _ja=; }
 # holds PID: the process belongs to the keeper of the job, which holds its end open. A pid alone may be another process by now.
 holds() { [ /proc/$1/fd/9 -ef $_jf.exit ]; }
 sizes() {
@@ -27,8 +29,10 @@ sizes() {
   set -- $(ls -ln $_jf.err $_jf.out)
   _jen=${5:-0} _jon=${14:-0}
 }
-# A line that is just being overwritten begins with no state.
-ended() { read -r _jst _jrc _ja _jb _j_ <$_jf.exit && case $_jst in exited|timed_out|signaled) ;; *) false; esac; }
+# A line that is just being overwritten begins with no state. One that is damaged tells of no end.
+ended() {
+  read -r _jst _jrc _ja _jb _j_ <$_jf.exit && case $_jst in exited|timed_out|signaled) clock "$_ja" && clock "$_jb";; *) false; esac
+}
 # marked SIGNAL sends it to all that carry the mark of the job in their environment, and fails if there is none. No grep finds the end of a
 # variable in every userland; head names each file it shows, if there are several.
 marked() {
@@ -43,5 +47,7 @@ marked() {
     [ "$_jk" ]
   }
 }
+# found SIGNAL is marked that looks again: a process in the middle of an exec has no environment at that moment.
+found() { marked $1 || { nap 0.05; marked $1; }; }
 # sweep kills until nothing is left.
-sweep() { _ji=0; while marked 9 && [ $((_ji+=1)) -lt 40 ]; do nap 0.05; done; }
+sweep() { _ji=0; while found 9 && [ $((_ji+=1)) -lt 40 ]; do nap 0.05; done; }

@@ -5,7 +5,7 @@ _jn=$3
 view 0.00 0 0 0 0 0 0
 if [ $4 = 1 ]; then
   seek || {
-    marked $_jn || fail nojob
+    found $_jn || fail nojob
     [ $_jn != 9 ] || sweep
     gone
   }
