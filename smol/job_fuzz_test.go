@@ -61,20 +61,21 @@ func FuzzJobArgs(f *testing.F) {
 
 // TestJobLongScript: a script of a MiB runs, whatever is in it.
 func TestJobLongScript(t *testing.T) {
-	_, _, m := simMachine(t, smol.Spec{Image: "busybox"})
-	text := strings.Repeat("it's \"$HOME\" \\ `x` ü\n", 1<<20/23)
-	job, err := m.Shell("cat <<'END'\n"+text+"END\nexit 9").StartJob(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got bytes.Buffer
-	for chunk, err := range job.Output(t.Context(), nil) {
+	onShells(t, smol.Spec{}, func(t *testing.T, _ *smoltest.Local, m *smol.Machine) {
+		text := strings.Repeat("it's \"$HOME\" \\ `x` ü\n", 1<<20/23)
+		job, err := m.Shell("cat <<'END'\n"+text+"END\nexit 9").StartJob(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got.Write(chunk.Data)
-	}
-	if p := pollJob(t, job, nil); got.String() != text || p.ExitCode != 9 {
-		t.Errorf("got %d of %d bytes, exit code %d", got.Len(), len(text), p.ExitCode)
-	}
+		var got bytes.Buffer
+		for chunk, err := range job.Output(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Write(chunk.Data)
+		}
+		if p := pollJob(t, job, nil); got.String() != text || p.ExitCode != 9 {
+			t.Errorf("got %d of %d bytes, exit code %d", got.Len(), len(text), p.ExitCode)
+		}
+	})
 }

@@ -107,11 +107,17 @@ func (o *order) carryOut(say func(said)) error {
 // client starts a client and calls hear with each line until that returns false or the client ends; then it is killed with SIGKILL.
 func client(t *testing.T, o order, hear func(said) bool) {
 	t.Helper()
+	clientUntil(t, t.Context(), o, hear)
+}
+
+// clientUntil is client, which is killed also when ctx ends.
+func clientUntil(t *testing.T, ctx context.Context, o order, hear func(said) bool) {
+	t.Helper()
 	text, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), clientOrder+"="+string(text), "GOMAXPROCS=1")
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
@@ -139,7 +145,7 @@ func client(t *testing.T, o order, hear func(said) bool) {
 	_ = cmd.Wait()         // which says that it was killed
 }
 
-// jobService is a stand-in with a machine, for clients in other processes.
+// jobService is a stand-in, for clients in other processes.
 type jobService struct {
 	order
 	fleet         *smol.Fleet
@@ -149,27 +155,34 @@ type jobService struct {
 // onJobServices runs the test on a stand-in of each fleet.
 func onJobServices(t *testing.T, test func(t *testing.T, s *jobService)) {
 	simtest.Sandbox(t)
-	create := func(t *testing.T, s *jobService) {
-		m, err := s.fleet.Create(t.Context(), smol.Spec{Name: "jobs", Image: "busybox", Network: smol.Network{Open: true}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Machine = m.ID()
-	}
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
 		l := smoltest.NewLocal(t, nil)
-		s := &jobService{order: order{URL: l.URL()}, fleet: l.Service(t).Fleet, kill: l.Kill, restart: l.Restart}
-		create(t, s)
-		test(t, s)
+		test(t, &jobService{order: order{URL: l.URL()}, fleet: l.Service(t).Fleet, kill: l.Kill, restart: l.Restart})
 	})
 	t.Run("cloud", func(t *testing.T) {
 		t.Parallel()
 		c := smoltest.NewCloud(t, nil)
-		s := &jobService{order: order{URL: c.URL(), Token: c.Token()}, fleet: c.Service(t).Fleet, kill: c.Kill, restart: c.Restart}
-		create(t, s)
-		test(t, s)
+		test(t, &jobService{order: order{URL: c.URL(), Token: c.Token()}, fleet: c.Service(t).Fleet, kill: c.Kill, restart: c.Restart})
 	})
+}
+
+// on is an order for a new machine of the image.
+func (s *jobService) on(t *testing.T, image string) order {
+	t.Helper()
+	o := s.order
+	o.Machine = createJobs(t, s.fleet, image)
+	return o
+}
+
+// createJobs creates a machine and returns its id.
+func createJobs(t *testing.T, fleet *smol.Fleet, image string) string {
+	t.Helper()
+	m, err := fleet.Create(t.Context(), smol.Spec{Name: "jobs-" + image, Image: image, Network: smol.Network{Open: true}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.ID()
 }
 
 // reader is what clients, one after the other, have read of a job.
@@ -196,49 +209,70 @@ func (r *reader) hear(t *testing.T, s said) {
 	}
 }
 
-// TestJobReattach: clients and the service are killed at will, and nothing of the job is lost or told twice.
+// attached is a job that clients read, one after the other.
+type attached struct {
+	order
+	reader
+}
+
+// endless writes a line to each stream again and again, until it is told to stop.
+const endless = `i=0; until [ -e /workspace/stop ]; do echo line $((i+=1)); echo err $i >&2; sleep 0.03; done; exit 7`
+
+// TestJobReattach: clients and the service are killed at will, and nothing of the jobs, one with each shell, is lost or told twice.
 func TestJobReattach(t *testing.T) {
-	const script = `i=0; until [ -e /workspace/stop ]; do echo line $((i+=1)); echo err $i >&2; sleep 0.01; done; exit 7`
 	onJobServices(t, func(t *testing.T, s *jobService) {
-		o := s.order
-		o.Script = script
-		client(t, o, func(said said) bool { o.Job = said.Job; return false })
+		var jobs []*attached
+		for _, image := range simImages {
+			a := &attached{order: s.on(t, image)}
+			o := a.order
+			o.Script = endless
+			client(t, o, func(said said) bool { a.Job = said.Job; return false })
+			jobs = append(jobs, a)
+		}
 		s.kill()
 		s.restart()
-		o.Script = ""
-		var r reader
 		for round := range rounds.N(25) {
+			a := jobs[round%len(jobs)]
 			left := rand.N(4)
-			hear := func(said said) bool { r.hear(t, said); left--; return left > 0 }
+			hear := func(said said) bool { a.hear(t, said); left--; return left > 0 }
 			if left == 0 {
 				hear = func(said) bool { return false } // what it has read is lost with it
 			}
-			o.From = r.from
+			a.From = a.from
 			if round%8 == 3 {
 				s.kill()
 				s.restart()
 			}
-			client(t, o, hear)
+			client(t, a.order, hear)
 		}
-		if err := s.fleet.Machine(o.Machine).WriteFile(t.Context(), "/workspace/stop", nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		o.From = r.from
-		client(t, o, func(said said) bool { r.hear(t, said); return true })
-		var stdout, stderr bytes.Buffer
-		for i := 1; stdout.Len() < r.stdout.Len(); i++ {
-			fmt.Fprintf(&stdout, "line %d\n", i)
-			fmt.Fprintf(&stderr, "err %d\n", i)
-		}
-		if !bytes.Equal(r.stdout.Bytes(), stdout.Bytes()) || !bytes.Equal(r.stderr.Bytes(), stderr.Bytes()) || r.stdout.Len() == 0 {
-			t.Errorf("read %d and %d bytes, want %d and %d", r.stdout.Len(), r.stderr.Len(), stdout.Len(), stderr.Len())
-		}
-		if !r.ended || r.code != 7 {
-			t.Errorf("ended %v with %d, want 7", r.ended, r.code)
-		}
-		p := pollJob(t, s.fleet.Machine(o.Machine).Job(o.Job), &smol.PollOptions{From: r.from, Wait: time.Minute})
-		if p.State != smol.JobExited || p.ExitCode != 7 || p.Next != r.from {
-			t.Errorf("at the end: %+v", p)
+		for i, a := range jobs {
+			m := s.fleet.Machine(a.Machine)
+			if err := m.WriteFile(t.Context(), "/workspace/stop", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			a.From = a.from
+			client(t, a.order, func(said said) bool { a.hear(t, said); return true })
+			a.whole(t, simImages[i])
+			p := pollJob(t, m.Job(a.Job), &smol.PollOptions{From: a.from, Wait: time.Minute})
+			if p.State != smol.JobExited || p.ExitCode != 7 || p.Next != a.from {
+				t.Errorf("%s: at the end: %+v", simImages[i], p)
+			}
 		}
 	})
+}
+
+// whole fails unless all that the endless job wrote was read, once, and its exit code told.
+func (r *reader) whole(t *testing.T, what string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	for i := 1; stdout.Len() < r.stdout.Len(); i++ {
+		fmt.Fprintf(&stdout, "line %d\n", i)
+		fmt.Fprintf(&stderr, "err %d\n", i)
+	}
+	if !bytes.Equal(r.stdout.Bytes(), stdout.Bytes()) || !bytes.Equal(r.stderr.Bytes(), stderr.Bytes()) || r.stdout.Len() == 0 {
+		t.Errorf("%s: read %d and %d bytes, want %d and %d", what, r.stdout.Len(), r.stderr.Len(), stdout.Len(), stderr.Len())
+	}
+	if !r.ended || r.code != 7 {
+		t.Errorf("%s: ended %v with %d, want 7", what, r.ended, r.code)
+	}
 }

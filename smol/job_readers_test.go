@@ -3,6 +3,7 @@ package smol_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func (b beforePiece) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestJobReaders(t *testing.T) {
 	// Each reader gets 256 KiB with its first poll, and a piece of 8 MiB after that.
 	const size, later = 16 << 20, 8<<20 - 256<<10
-	l, _, m := simMachine(t, smol.Spec{Image: "busybox"})
+	l, _, m := simMachine(t, smol.Spec{Image: simImages[rand.N(len(simImages))]})
 	job := startJob(t, m, fmt.Sprintf("yes 0123456789 | head -c %d", size))
 	if p := pollJob(t, job, &smol.PollOptions{Wait: time.Minute}); p.Stdout.Size != size {
 		t.Fatalf("got %+v", p)

@@ -74,8 +74,8 @@ func (c *byteCounter) url() string { return "http://" + c.Addr().String() }
 // TestJobBudgetOnTheWire: of an output of 40 MiB a reply brings the budget, and the machine keeps all of it.
 func TestJobBudgetOnTheWire(t *testing.T) {
 	const size = 40 << 20
-	test := func(t *testing.T, c *byteCounter, fleet *smol.Fleet) {
-		m, err := fleet.Create(t.Context(), smol.Spec{Image: "busybox", Network: smol.Network{Open: true}}, nil)
+	test := func(t *testing.T, c *byteCounter, fleet *smol.Fleet, image string) {
+		m, err := fleet.Create(t.Context(), smol.Spec{Image: image, Network: smol.Network{Open: true}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,85 +101,95 @@ func TestJobBudgetOnTheWire(t *testing.T) {
 			t.Errorf("the file in the machine: %v: %.100q", err, out)
 		}
 	}
-	t.Run("local", func(t *testing.T) {
-		t.Parallel()
-		c := countBefore(t, smoltest.NewLocal(t, &smoltest.Options{TCP: true}).URL())
-		svc, err := local.New(&local.Options{URL: c.url()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer svc.Close()
-		test(t, c, svc.Fleet)
-	})
-	t.Run("cloud", func(t *testing.T) {
-		t.Parallel()
-		sim := smoltest.NewCloud(t, nil)
-		c := countBefore(t, sim.URL())
-		svc, err := cloud.New(&cloud.Options{URL: c.url(), Token: sim.Token()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer svc.Close()
-		test(t, c, svc.Fleet)
-	})
+	for _, image := range fleetShells("local") {
+		t.Run("local/"+image, func(t *testing.T) {
+			t.Parallel()
+			c := countBefore(t, smoltest.NewLocal(t, &smoltest.Options{TCP: true}).URL())
+			svc, err := local.New(&local.Options{URL: c.url()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer svc.Close()
+			test(t, c, svc.Fleet, image)
+		})
+	}
+	for _, image := range fleetShells("cloud") {
+		t.Run("cloud/"+image, func(t *testing.T) {
+			t.Parallel()
+			sim := smoltest.NewCloud(t, nil)
+			c := countBefore(t, sim.URL())
+			svc, err := cloud.New(&cloud.Options{URL: c.url(), Token: sim.Token()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer svc.Close()
+			test(t, c, svc.Fleet, image)
+		})
+	}
 }
 
 // TestJobsAtOnce: many jobs in one machine, each followed by two clients, do not disturb each other.
 func TestJobsAtOnce(t *testing.T) {
-	l, _, m := simMachine(t, smol.Spec{Image: "busybox"})
-	other := l.Service(t).Machine(m.Name())
-	var wg sync.WaitGroup
-	for n := range 32 {
-		wg.Go(func() {
-			job, err := m.Shell(fmt.Sprintf("seq 1 %d; sleep 0.3; echo end; exit %d", 100+n, n)).StartJob(t.Context(), nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			var want strings.Builder
-			for i := range 100 + n {
-				fmt.Fprintln(&want, i+1)
-			}
-			want.WriteString("end\n")
-			for _, j := range []*smol.Job{job, other.Job(job.ID())} {
-				wg.Go(func() {
-					var got strings.Builder
-					for chunk, err := range j.Output(t.Context(), nil) {
-						if err != nil {
-							t.Error(err)
+	onShells(t, smol.Spec{}, func(t *testing.T, l *smoltest.Local, m *smol.Machine) {
+		other := l.Service(t).Machine(m.Name())
+		jobs := 32
+		if !strings.HasSuffix(t.Name(), simImages[0]) && rounds.N(1) == 1 {
+			jobs = 10
+		}
+		var wg sync.WaitGroup
+		for n := range jobs {
+			wg.Go(func() {
+				job, err := m.Shell(fmt.Sprintf("seq 1 %d; sleep 0.3; echo end; exit %d", 100+n, n)).StartJob(t.Context(), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var want strings.Builder
+				for i := range 100 + n {
+					fmt.Fprintln(&want, i+1)
+				}
+				want.WriteString("end\n")
+				for _, j := range []*smol.Job{job, other.Job(job.ID())} {
+					wg.Go(func() {
+						var got strings.Builder
+						for chunk, err := range j.Output(t.Context(), nil) {
+							if err != nil {
+								t.Error(err)
+							}
+							got.Write(chunk.Data)
 						}
-						got.Write(chunk.Data)
-					}
-					p := pollJob(t, j, nil)
-					if got.String() != want.String() || p.State != smol.JobExited || p.ExitCode != n {
-						t.Errorf("job %d: %d bytes, want %d; %s with %d", n, got.Len(), want.Len(), p.State, p.ExitCode)
-					}
-				})
-			}
-		})
-	}
-	wg.Wait()
-	if n := l.Reboots(m.Name()); n != 0 {
-		t.Errorf("the machine was rebooted %d times", n)
-	}
+						p := pollJob(t, j, nil)
+						if got.String() != want.String() || p.State != smol.JobExited || p.ExitCode != n {
+							t.Errorf("job %d: %d bytes, want %d; %s with %d", n, got.Len(), want.Len(), p.State, p.ExitCode)
+						}
+					})
+				}
+			})
+		}
+		wg.Wait()
+		if n := l.Reboots(m.Name()); n != 0 {
+			t.Errorf("the machine was rebooted %d times", n)
+		}
+	})
 }
 
 // TestJobCancelledStart: a start that is cancelled tells which job may run, and it is that one or none.
 func TestJobCancelledStart(t *testing.T) {
-	l, _, m := simMachine(t, smol.Spec{Image: "busybox"})
-	for round := range rounds.N(3) {
-		armed := l.Fault(smoltest.Fault{Method: "POST", Path: execPath, Nth: 1, Action: smoltest.Hang, Work: round%2 == 0})
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(300*time.Millisecond, cancel)
-		job, err := m.Shell("exit 5").StartJob(ctx, nil)
-		if !errors.Is(err, context.Canceled) || job == nil || armed.Fired() != 1 {
-			t.Fatalf("got %v and %v after %d faults", job, err, armed.Fired())
+	onShells(t, smol.Spec{}, func(t *testing.T, l *smoltest.Local, m *smol.Machine) {
+		for round := range rounds.N(2) {
+			armed := l.Fault(smoltest.Fault{Method: "POST", Path: execPath, Nth: 1, Action: smoltest.Hang, Work: round%2 == 0})
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(300*time.Millisecond, cancel)
+			job, err := m.Shell("exit 5").StartJob(ctx, nil)
+			if !errors.Is(err, context.Canceled) || job == nil || armed.Fired() != 1 {
+				t.Fatalf("got %v and %v after %d faults", job, err, armed.Fired())
+			}
+			p, err := m.Job(job.ID()).Poll(t.Context(), &smol.PollOptions{Wait: time.Minute})
+			if round%2 == 0 && (err != nil || p.ExitCode != 5) || round%2 != 0 && !errors.Is(err, smol.ErrNotFound) {
+				t.Errorf("round %d: %+v, %v", round, p, err)
+			}
 		}
-		p, err := m.Job(job.ID()).Poll(t.Context(), &smol.PollOptions{Wait: time.Minute})
-		if round%2 == 0 && (err != nil || p.ExitCode != 5) || round%2 != 0 && !errors.Is(err, smol.ErrNotFound) {
-			t.Errorf("round %d: %+v, %v", round, p, err)
-		}
-	}
+	})
 }
 
 // TestJobKeepsAwake: a machine of the cloud stops when nobody uses it, but not while somebody waits for a job in it.

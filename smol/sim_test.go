@@ -22,6 +22,17 @@ import (
 // simImages are one machine with each shell.
 var simImages = []string{"busybox", "dash", "bash"}
 
+// fleetShells are the images for a dear test of a fleet: two on the one and the third on the other, and all of them on both in a soak.
+func fleetShells(fleet string) []string {
+	switch {
+	case rounds.N(1) > 1:
+		return simImages
+	case fleet == "local":
+		return simImages[:2]
+	}
+	return simImages[2:]
+}
+
 // simMachine starts a stand-in and creates a machine on it.
 func simMachine(t *testing.T, spec smol.Spec) (*smoltest.Local, *smol.Fleet, *smol.Machine) {
 	t.Helper()
