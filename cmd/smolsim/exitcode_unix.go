@@ -10,7 +10,7 @@ import (
 // exitCode is the code of a command that ended, 128+n after signal n, as shells have it.
 func exitCode(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return 128 + int(w.Signal())
+		return exitSignal + int(w.Signal())
 	}
 	return s.ExitCode()
 }

@@ -77,6 +77,8 @@ func (p *program) dispatch(ctx context.Context, args []string) (int, error) {
 	case "-h", "--help", "-help", "help":
 		p.help(p.stdout)
 		return exitOK, nil
+	case witnessName:
+		return exitOK, beWitness(p)
 	case "serve":
 		if len(args) == 1 || args[1] == "-h" || args[1] == "--help" || args[1] == "help" {
 			p.help(p.stdout)

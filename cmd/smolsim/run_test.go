@@ -1,14 +1,12 @@
 package main_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/smol-machines/smol-go/internal/simtest"
@@ -132,37 +130,5 @@ func TestRunCleansUp(t *testing.T) {
 	}
 	if logs, err := filepath.Glob(filepath.Join(names[0], "data", "vms", "*", "console.log")); err != nil || len(logs) != 1 {
 		t.Errorf("the console is not kept: %v, %v", logs, err)
-	}
-}
-
-// TestRunForwardsSignals sends signals to smolsim; the command decides what they mean.
-func TestRunForwardsSignals(t *testing.T) {
-	simtest.Sandbox(t)
-	for name, sig := range map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "HUP": syscall.SIGHUP} {
-		dir, env := tmp(t)
-		cmd := command(t, env, "run", "--", "sh", "-c", "trap 'echo caught; exit 5' "+name+"; echo ready; while :; do sleep 0.05; done")
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		var lines []string
-		for s := bufio.NewScanner(out); s.Scan(); {
-			lines = append(lines, s.Text())
-			if s.Text() == "ready" {
-				if err := cmd.Process.Signal(sig); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		_ = cmd.Wait() // the code says it
-		if code := cmd.ProcessState.ExitCode(); code != 5 || strings.Join(lines, " ") != "ready caught" {
-			t.Errorf("%s: exit %d, %q", name, code, lines)
-		}
-		if names := left(t, dir); len(names) > 0 {
-			t.Errorf("%s: left in the temporary directory: %v", name, names)
-		}
 	}
 }

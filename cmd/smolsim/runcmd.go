@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"syscall"
 
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/cloud"
@@ -25,10 +24,11 @@ const (
 	tokenVariable = "SMOL_CLOUD_TOKEN"
 )
 
-// Exit codes for commands that do not run, as env has them.
+// Exit codes for commands that do not run, as env has them, and what is added to the number of the signal that ended one, as shells do.
 const (
 	exitCannot   = 126
 	exitNotFound = 127
+	exitSignal   = 128
 )
 
 // runCommand runs a command beside servers of its own, which are gone with all they made when the command has ended.
@@ -47,14 +47,24 @@ func runCommand(ctx context.Context, p *program, args []string) (code int, err e
 	if err := g.Supported(); err != nil {
 		return exitError, err
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := make(chan os.Signal, 64)
+	notify(signals)
 	defer signal.Stop(signals)
+	w, err := startWitness()
+	if err != nil {
+		return exitError, err
+	}
+	defer w.end()
 	servers, err := startServers(g, *withCloud)
 	if err != nil {
 		return exitError, err
 	}
-	code, err = p.child(ctx, argv, servers.env, signals)
+	select {
+	case s := <-signals: // the group's, too: the command is not there to get it
+		code = exitSignal + int(signalNumber(s))
+	default:
+		code, err = p.child(ctx, argv, servers.env, signals, w)
+	}
 	return code, errors.Join(err, servers.end(p, *keep))
 }
 
@@ -103,8 +113,8 @@ func (s *servers) end(p *program, keep bool) error {
 	return err
 }
 
-// child runs argv to its end and hands it the signals that this process gets, but those that it gets itself.
-func (p *program) child(ctx context.Context, argv, env []string, signals <-chan os.Signal) (int, error) {
+// child runs argv to its end and hands it the signals that this process gets, but for those that it gets itself.
+func (p *program) child(ctx context.Context, argv, env []string, signals <-chan os.Signal, w *witness) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
@@ -120,7 +130,7 @@ func (p *program) child(ctx context.Context, argv, env []string, signals <-chan 
 	for {
 		select {
 		case s := <-signals:
-			if !alreadySent(s) {
+			if !w.saw(s) {
 				_ = cmd.Process.Signal(s) // it may just have ended
 			}
 		case err := <-ended:

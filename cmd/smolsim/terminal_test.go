@@ -40,13 +40,13 @@ func terminal(t *testing.T) (outside, inside *os.File) {
 }
 
 // TestRunAtATerminal types Ctrl-C, which a terminal sends to the program and to its command. The program stands still until the command has seen
-// it, so that a second one would not be taken for the first, and then gets a signal that is for it alone, which the command gets last.
+// it, so that a second one would not be taken for the first, and then gets signals that are for it alone, which the command gets last: also an interrupt.
 func TestRunAtATerminal(t *testing.T) {
 	simtest.Sandbox(t)
 	dir, env := tmp(t)
 	outside, inside := terminal(t)
 	cmd := command(t, env, "run", "--", "sh", "-c",
-		"trap 'echo interrupted' INT; trap 'echo terminated; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
+		"trap 'echo interrupted' INT; trap 'echo waiting' USR1; trap 'echo terminated; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inside, inside, inside
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -54,6 +54,7 @@ func TestRunAtATerminal(t *testing.T) {
 	}
 	inside.Close() // so that the reading ends with the program
 	var seen []string
+	interrupts := 0
 	for s := bufio.NewScanner(outside); s.Scan(); {
 		line := strings.TrimPrefix(strings.TrimSpace(s.Text()), "^C")
 		seen = append(seen, line)
@@ -64,14 +65,20 @@ func TestRunAtATerminal(t *testing.T) {
 				_, err = outside.WriteString("\x03")
 			}
 		case "interrupted":
-			err = errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Process.Signal(syscall.SIGCONT))
+			if interrupts++; interrupts == 1 {
+				err = errors.Join(cmd.Process.Signal(syscall.SIGUSR1), cmd.Process.Signal(syscall.SIGCONT))
+			} else {
+				err = cmd.Process.Signal(syscall.SIGTERM)
+			}
+		case "waiting":
+			err = cmd.Process.Signal(os.Interrupt)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	_ = cmd.Wait() // the code says it
-	if code, got := cmd.ProcessState.ExitCode(), strings.Join(seen, " "); code != 5 || got != "ready interrupted terminated" {
+	if code, got := cmd.ProcessState.ExitCode(), strings.Join(seen, " "); code != 5 || got != "ready interrupted waiting interrupted terminated" {
 		t.Errorf("exit %d, %q", code, got)
 	}
 	if names := left(t, dir); len(names) > 0 {

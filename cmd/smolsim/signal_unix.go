@@ -1,0 +1,23 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// notify asks for the signals that a command is handed, but for those that this program was started to ignore, as by nohup: the command ignores them too.
+func notify(signals chan<- os.Signal) {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+}
+
+func signalNumber(s os.Signal) byte {
+	n, _ := s.(syscall.Signal)
+	return byte(n)
+}
