@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/mod/modfile"
@@ -44,9 +45,21 @@ func (s *source) at(n ast.Node) string {
 	return s.path + ":" + strconv.Itoa(p.Line)
 }
 
-// sources parses every Go file of the repository.
+// sources returns every Go file of the repository, parsed.
 func sources(t *testing.T) []*source {
 	t.Helper()
+	out, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 10 {
+		t.Fatalf("only %d Go files found: the walk is broken", len(out))
+	}
+	return out
+}
+
+// parsed reads them once for all tests.
+var parsed = sync.OnceValues(func() ([]*source, error) {
 	var out []*source
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -77,14 +90,8 @@ func sources(t *testing.T) []*source {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < 10 {
-		t.Fatalf("only %d Go files found: the walk is broken", len(out))
-	}
-	return out
-}
+	return out, err
+})
 
 // under reports whether pkg is dir or lies below it.
 func under(pkg, dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }
