@@ -93,8 +93,8 @@ func serve(t *testing.T, p *place, args ...string) *server {
 			break
 		}
 	}
-	if len(s.lines) == 0 {
-		t.Fatalf("the server is not ready: %v: %s", s.cmd.Wait(), s.stderr())
+	if err := lines.Err(); err != nil || len(s.lines) == 0 {
+		t.Fatalf("the server is not ready: %v, %v: %s", err, s.cmd.Wait(), s.stderr())
 	}
 	s.connect(p)
 	return s

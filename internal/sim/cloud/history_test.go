@@ -76,6 +76,9 @@ func TestLogsFollow(t *testing.T) {
 				return text
 			}
 		}
+		if err := lines.Err(); err != nil {
+			return err.Error()
+		}
 		return "the end"
 	}
 	for i := range 3 {
