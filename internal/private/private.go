@@ -27,9 +27,10 @@ func (e *Error) Error() string { return e.Problem }
 func (e *Error) Unwrap() error { return e.Err }
 
 // RuntimeDir returns the directory that the programs of a user share unless they are told another one: below base, which belongs to the user, or
-// if that is empty one for the user below temp.
+// one for the user below temp. A base that is empty or relative is as if there were none, as the XDG specification says of XDG_RUNTIME_DIR: programs that run
+// elsewhere would mean another directory by it.
 func RuntimeDir(base, temp string, uid int) string {
-	if base != "" {
+	if filepath.IsAbs(base) {
 		return filepath.Join(base, "smol-mcp")
 	}
 	return filepath.Join(temp, fmt.Sprintf("smol-mcp-%d", uid))

@@ -29,7 +29,7 @@ func envURL(goos string, getenv func(string) string) string {
 		return url
 	}
 	// smolvm looks at the variable on Linux only.
-	if dir := getenv("XDG_RUNTIME_DIR"); dir != "" && goos == "linux" {
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && goos == "linux" {
 		path := filepath.Join(dir, "smolvm.sock")
 		if _, err := os.Stat(path); err == nil {
 			return "unix://" + path
@@ -63,8 +63,11 @@ func (o *ServeOptions) environ() []string {
 
 // usual is where smolvm listens when nobody says otherwise.
 func usual(goos string, getenv func(string) string) []string {
-	if dir := getenv("XDG_RUNTIME_DIR"); dir != "" && goos == "linux" {
-		return []string{"unix://" + filepath.Join(dir, "smolvm.sock"), defaultURL(goos)}
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && goos == "linux" {
+		// Nobody listens where there can be no socket, since the path is too long for one.
+		if e, err := parseEndpoint("unix://"+filepath.Join(dir, "smolvm.sock"), goos); err == nil {
+			return []string{e.url, defaultURL(goos)}
+		}
 	}
 	return []string{defaultURL(goos)}
 }

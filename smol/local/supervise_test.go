@@ -164,6 +164,10 @@ func TestServePlaces(t *testing.T) {
 	t.Parallel()
 	xdg := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": "/run/user/7"}[name] }
 	none := func(string) string { return "" }
+	relative := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": "run/user"}[name] }
+	long := func(name string) string {
+		return map[string]string{"XDG_RUNTIME_DIR": "/" + strings.Repeat("x", 200)}[name]
+	}
 	for _, tt := range []struct {
 		goos   string
 		getenv func(string) string
@@ -172,6 +176,8 @@ func TestServePlaces(t *testing.T) {
 	}{
 		{"linux", xdg, "/run/user/7/smol-mcp", []string{"unix:///run/user/7/smolvm.sock", "unix:///tmp/smolvm.sock"}},
 		{"linux", none, "/temp/smol-mcp-7", []string{"unix:///tmp/smolvm.sock"}},
+		{"linux", relative, "/temp/smol-mcp-7", []string{"unix:///tmp/smolvm.sock"}},
+		{"linux", long, long("XDG_RUNTIME_DIR") + "/smol-mcp", []string{"unix:///tmp/smolvm.sock"}},
 		{"darwin", none, "/temp/smol-mcp-7", []string{"unix:///tmp/smolvm.sock"}},
 		{"windows", xdg, "/cache/smol-mcp", []string{"http://127.0.0.1:8080"}},
 	} {
