@@ -23,15 +23,15 @@ func configKeys(c *Config) []configKey {
 
 func localKeys(c *Config) []configKey {
 	return []configKey{
-		{name: "smolvm", env: "SMOLVM", def: "smolvm", doc: "the smolvm program", value: textValue{&c.Smolvm}},
+		{name: "smolvm", env: "SMOLVM", def: "smolvm", doc: "the smolvm program", value: textValue{&c.Smolvm, isProgram}},
 		{
 			name: "minSmolvm", env: "SMOL_MCP_MIN_SMOLVM", def: "1.14.0", doc: "the oldest smolvm that is used; empty: any",
 			value: versionValue{&c.MinSmolvm}, emptyCounts: true,
 		},
-		{name: "localUrl", env: "SMOL_LOCAL_URL", doc: "a local service that is not to be started", value: textValue{&c.LocalURL}},
-		{name: "runtimeDir", env: "SMOL_MCP_RUNTIME_DIR", doc: "directory of socket, record and log, 0700", value: textValue{&c.RuntimeDir}},
+		{name: "localUrl", env: "SMOL_LOCAL_URL", doc: "a local service that is not to be started", value: textValue{&c.LocalURL, isLocalURL}},
+		{name: "runtimeDir", env: "SMOL_MCP_RUNTIME_DIR", doc: "directory of socket, record and log, 0700", value: textValue{&c.RuntimeDir, isRuntimeDir}},
 		{name: "mountRoots", env: "SMOL_MCP_MOUNT_ROOTS", doc: "directories below which a mount's source must lie", value: pathsValue{&c.MountRoots}},
-		{name: "caFile", env: "SMOL_MCP_CA_FILE", doc: "certificates to trust on the way to the cloud", value: textValue{&c.CAFile}},
+		{name: "caFile", env: "SMOL_MCP_CA_FILE", doc: "certificates to trust on the way to the cloud", value: textValue{&c.CAFile, isCAFile}},
 	}
 }
 
@@ -58,16 +58,16 @@ func machineKeys(c *Config) []configKey {
 
 func serverKeys(c *Config) []configKey {
 	return []configKey{
-		{name: "cloudUrl", env: "SMOL_CLOUD_URL", def: "https://api.smolmachines.com", doc: "the cloud service", value: textValue{&c.CloudURL}},
-		{name: "cloudToken", env: "SMOL_CLOUD_TOKEN", doc: "the key for the cloud", value: textValue{&c.CloudToken}, secret: true},
+		{name: "cloudUrl", env: "SMOL_CLOUD_URL", def: "https://api.smolmachines.com", doc: "the cloud service", value: textValue{&c.CloudURL, isCloudURL}},
+		{name: "cloudToken", env: "SMOL_CLOUD_TOKEN", doc: "the key for the cloud", value: textValue{&c.CloudToken, isCloudToken}, secret: true},
 		{name: "targets", env: "SMOL_MCP_TARGETS", def: "auto", doc: "fleets that are served: local, cloud, both, auto", value: wordValue{&c.Targets, []string{"local", "cloud", "both", "auto"}}},
-		{name: "httpHost", env: "SMOL_MCP_HTTP_HOST", def: "127.0.0.1", doc: "address of the HTTP transport", value: textValue{&c.HTTPHost}},
+		{name: "httpHost", env: "SMOL_MCP_HTTP_HOST", def: "127.0.0.1", doc: "address of the HTTP transport", value: textValue{&c.HTTPHost, isHost}},
 		{name: "httpPort", env: "SMOL_MCP_HTTP_PORT", def: "8080", doc: "port of the HTTP transport", value: intValue{&c.HTTPPort, 0, 65535}},
 		{name: "httpPath", env: "SMOL_MCP_HTTP_PATH", def: "/mcp", doc: "path of the HTTP transport", value: pathValue{&c.HTTPPath}},
 		{name: "httpSessionIdleSecs", env: "SMOL_MCP_HTTP_SESSION_IDLE_SECS", def: "1800", doc: "when an idle HTTP session ends", value: secsValue{&c.HTTPSessionIdle, time.Second}},
-		{name: "httpAllowedHosts", env: "SMOL_MCP_HTTP_ALLOWED_HOSTS", doc: "Host headers that are accepted", value: listValue{&c.HTTPAllowedHosts}},
-		{name: "httpAllowedOrigins", env: "SMOL_MCP_HTTP_ALLOWED_ORIGINS", doc: "Origin headers that are accepted", value: listValue{&c.HTTPAllowedOrigins}},
-		{name: "authToken", env: "SMOL_MCP_AUTH_TOKEN", doc: "what callers over HTTP must show", value: textValue{&c.AuthToken}, secret: true},
+		{name: "httpAllowedHosts", env: "SMOL_MCP_HTTP_ALLOWED_HOSTS", doc: "Host headers that are accepted", value: listValue{&c.HTTPAllowedHosts, isHostHeader}},
+		{name: "httpAllowedOrigins", env: "SMOL_MCP_HTTP_ALLOWED_ORIGINS", doc: "Origin headers that are accepted", value: listValue{&c.HTTPAllowedOrigins, isOrigin}},
+		{name: "authToken", env: "SMOL_MCP_AUTH_TOKEN", doc: "what callers over HTTP must show", value: textValue{&c.AuthToken, isAuthToken}, secret: true},
 		{name: "toolsets", env: "SMOL_MCP_TOOLSETS", def: "core,jobs", doc: "groups of tools that are listed", value: toolsetsValue{&c.Toolsets}},
 		{name: "readOnly", env: "SMOL_MCP_READ_ONLY", def: "false", doc: "list only tools that change nothing", value: boolValue{&c.ReadOnly}},
 	}

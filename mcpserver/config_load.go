@@ -1,27 +1,17 @@
 package mcpserver
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/smol-machines/smol-go/internal/private"
 )
 
-// maxConfigFile is the most bytes that a configuration file may have.
-const maxConfigFile = 1 << 20
-
 // ConfigError says which setting is wrong and what would be right. It never holds the value.
 type ConfigError struct {
-	// Key is the key in the file or the variable of the environment.
+	// Key is the key in the file, the variable of the environment, or, of smol-mcp, the flag.
 	Key string
 	// File is the file that it stands in; empty for the environment.
 	File string
@@ -53,38 +43,70 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 //  2. the file that SMOL_MCP_CONFIG names, which then must exist, or else smol-mcp/config.json in XDG_CONFIG_HOME (default: ~/.config);
 //  3. the default.
 //
-// An error is a *ConfigError.
+// What is impossible is refused, also where it does not count. Directories and files that a setting names are looked at. An error is a
+// *ConfigError.
 func LoadConfig(lookup func(string) (string, bool)) (*Config, error) {
 	c := DefaultConfig()
-	keys := configKeys(c)
-	if err := readConfigFile(keys, lookup); err != nil {
+	l := &loader{keys: configKeys(c), from: map[string]ConfigError{}}
+	if err := l.file(lookup); err != nil {
 		return nil, err
 	}
-	for _, k := range keys {
+	for _, k := range l.keys {
 		v, ok := lookup(k.env)
 		if !ok || v == "" && !k.emptyCounts {
 			continue
 		}
-		if err := k.value.set(v); err != nil {
-			return nil, &ConfigError{Key: k.env, Problem: err.Error(), Err: err}
+		if err := l.set(k, v, ConfigError{Key: k.env}); err != nil {
+			return nil, err
 		}
 	}
 	if c.RuntimeDir == "" {
 		c.RuntimeDir = defaultRuntimeDir(lookup)
+		if err := isRuntimeDir(c.RuntimeDir); err != nil {
+			return nil, l.wrong("runtimeDir", "is not set, and the default, below XDG_RUNTIME_DIR or the directory for temporary files, %v", err)
+		}
 	}
-	return c, c.validate()
+	if err := l.together(c); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
-// validate reports settings that do not go together.
-func (c *Config) validate() error {
-	if c.ExecTimeout > c.MaxExecTimeout {
-		return &ConfigError{Key: "execTimeoutSecs", Problem: "must not be above maxExecTimeoutSecs"}
+// loader sets the keys and knows what set them.
+type loader struct {
+	keys []configKey
+	from map[string]ConfigError // by name: the key and the file of what was set
+}
+
+func (l *loader) set(k configKey, value string, from ConfigError) error {
+	if err := k.value.set(value); err != nil {
+		from.Problem, from.Err = err.Error(), err
+		return &from
 	}
-	if !filepath.IsAbs(c.RuntimeDir) {
-		return &ConfigError{Key: "runtimeDir", Problem: "must be an absolute directory"}
+	l.from[k.name] = from
+	return nil
+}
+
+// wrong returns the error of a setting, with the name under which it was set; one that was not, would be as a variable.
+func (l *loader) wrong(name, format string, args ...any) error {
+	e, set := l.from[name]
+	if !set {
+		e.Key = l.keys[slices.IndexFunc(l.keys, func(k configKey) bool { return k.name == name })].env
+	}
+	e.Problem = fmt.Sprintf(format, args...)
+	return &e
+}
+
+// together reports settings that do not go together.
+func (l *loader) together(c *Config) error {
+	if c.ExecTimeout > c.MaxExecTimeout {
+		if _, set := l.from["execTimeoutSecs"]; !set {
+			return l.wrong("maxExecTimeoutSecs", "must not be below execTimeoutSecs, which is %s; set that too", seconds(c.ExecTimeout))
+		}
+		return l.wrong("execTimeoutSecs", "must not be above maxExecTimeoutSecs, which is %s; raise that too", seconds(c.MaxExecTimeout))
 	}
 	if (c.Targets == "cloud" || c.Targets == "both") && c.CloudToken == "" {
-		return &ConfigError{Key: "targets", Problem: "the cloud needs a key: set SMOL_CLOUD_TOKEN, or targets to local"}
+		return l.wrong("targets", "the cloud needs a key: set SMOL_CLOUD_TOKEN, or targets to local")
 	}
 	return nil
 }
@@ -93,101 +115,6 @@ func defaultRuntimeDir(lookup func(string) (string, bool)) string {
 	base, _ := lookup("XDG_RUNTIME_DIR")
 	if runtime.GOOS == "windows" {
 		base, _ = lookup("LOCALAPPDATA")
-	} else if !filepath.IsAbs(base) {
-		base = ""
 	}
 	return private.RuntimeDir(base, os.TempDir(), os.Getuid())
-}
-
-// configFile returns the file to read, and whether it must exist.
-func configFile(lookup func(string) (string, bool)) (path string, must bool) {
-	if path, _ = lookup("SMOL_MCP_CONFIG"); path != "" {
-		return path, true
-	}
-	dir, _ := lookup("XDG_CONFIG_HOME")
-	if dir == "" {
-		home, _ := lookup("HOME")
-		if home == "" {
-			return "", false
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	return filepath.Join(dir, "smol-mcp", "config.json"), false
-}
-
-func readConfigFile(keys []configKey, lookup func(string) (string, bool)) error {
-	path, must := configFile(lookup)
-	if path == "" {
-		return nil
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && !must {
-		return nil
-	}
-	if err != nil {
-		return &ConfigError{File: path, Problem: "cannot be read: " + err.Error(), Err: err}
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
-	if err != nil {
-		return &ConfigError{File: path, Problem: "cannot be read: " + err.Error(), Err: err}
-	}
-	if len(data) > maxConfigFile {
-		return &ConfigError{File: path, Problem: fmt.Sprintf("has more than %d bytes", maxConfigFile)}
-	}
-	return applyConfigFile(keys, path, data)
-}
-
-func applyConfigFile(keys []configKey, path string, data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var all map[string]any
-	if err := dec.Decode(&all); err != nil || all == nil || dec.More() {
-		// The decoder's words can repeat what stands in the file.
-		return &ConfigError{File: path, Problem: "is not one JSON object", Err: err}
-	}
-	known := map[string]configKey{}
-	for _, k := range keys {
-		known[k.name] = k
-	}
-	for name, v := range all {
-		k, ok := known[name]
-		if !ok {
-			return &ConfigError{File: path, Key: name, Problem: "is no setting of this server"}
-		}
-		s, ok := configText(k.value, v)
-		if !ok {
-			return &ConfigError{File: path, Key: name, Problem: "must be " + string(k.value.json())}
-		}
-		if err := k.value.set(s); err != nil {
-			return &ConfigError{File: path, Key: name, Problem: err.Error(), Err: err}
-		}
-	}
-	return nil
-}
-
-// configText turns a value of the file into the form of the environment; ok is false if it has the wrong type.
-func configText(value configValue, v any) (s string, ok bool) {
-	switch v := v.(type) {
-	case string:
-		return v, value.json() == jsonString
-	case json.Number:
-		return v.String(), value.json() == jsonNumber
-	case bool:
-		return strconv.FormatBool(v), value.json() == jsonBool
-	case []any:
-		sep := ","
-		if _, paths := value.(pathsValue); paths {
-			sep = string(filepath.ListSeparator)
-		}
-		items := make([]string, len(v))
-		for i, item := range v {
-			if items[i], ok = item.(string); !ok || strings.Contains(items[i], sep) {
-				return "", false
-			}
-		}
-		return strings.Join(items, sep), value.json() == jsonList
-	default:
-		return "", false
-	}
 }

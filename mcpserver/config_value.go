@@ -9,6 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/smol-machines/smol-go/smol/local"
 )
 
 // configValue is where a setting is kept. Errors of set say what is possible and never repeat the value, which may be a token that
@@ -32,13 +36,22 @@ const (
 	jsonList   jsonType = "a list of strings"
 )
 
-type textValue struct{ p *string }
+// textValue is a text that fits its rule.
+type textValue struct {
+	p    *string
+	rule func(s string) error
+}
 
 func (v textValue) text() string   { return *v.p }
 func (v textValue) json() jsonType { return jsonString }
 func (v textValue) set(s string) error {
-	if strings.ContainsAny(s, "\x00\r\n") {
-		return errors.New("must be one line")
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		return errors.New("must be one line of text, without control characters")
+	}
+	if s != "" {
+		if err := v.rule(s); err != nil {
+			return err
+		}
 	}
 	*v.p = s
 	return nil
@@ -66,7 +79,7 @@ var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 func (v versionValue) text() string   { return *v.p }
 func (v versionValue) json() jsonType { return jsonString }
 func (v versionValue) set(s string) error {
-	if s != "" && !versionForm.MatchString(s) {
+	if _, err := local.Supervise(&local.ServeOptions{MinVersion: s}); s != "" && (err != nil || !versionForm.MatchString(s)) {
 		return errors.New("must be a release as 1.14.0, or empty for no check")
 	}
 	*v.p = s
@@ -147,16 +160,24 @@ func (v boolValue) set(s string) error {
 	return nil
 }
 
-type listValue struct{ p *[]string }
+// listValue is a list of which each item fits the rule.
+type listValue struct {
+	p    *[]string
+	rule func(item string) error
+}
 
 func (v listValue) text() string   { return strings.Join(*v.p, ",") }
 func (v listValue) json() jsonType { return jsonList }
 func (v listValue) set(s string) error {
 	var out []string
 	for item := range strings.SplitSeq(s, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			out = append(out, item)
+		if item = strings.TrimSpace(item); item == "" {
+			continue
 		}
+		if err := v.rule(item); err != nil {
+			return err
+		}
+		out = append(out, item)
 	}
 	*v.p = out
 	return nil
@@ -167,12 +188,16 @@ type toolsetsValue struct{ p *[]string }
 func (v toolsetsValue) text() string   { return strings.Join(*v.p, ",") }
 func (v toolsetsValue) json() jsonType { return jsonList }
 func (v toolsetsValue) set(s string) error {
+	wrong := fmt.Errorf("must name some of %s", strings.Join(toolsetNames, ", "))
 	var out []string
-	if err := (listValue{&out}).set(s); err != nil {
-		return err
-	}
-	if len(out) == 0 || slices.ContainsFunc(out, func(t string) bool { return !slices.Contains(toolsetNames, t) }) {
-		return fmt.Errorf("must name some of %s", strings.Join(toolsetNames, ", "))
+	err := listValue{&out, func(item string) error {
+		if !slices.Contains(toolsetNames, item) {
+			return wrong
+		}
+		return nil
+	}}.set(s)
+	if err != nil || len(out) == 0 {
+		return wrong
 	}
 	*v.p = out
 	return nil
@@ -189,8 +214,8 @@ func (v pathsValue) set(s string) error {
 		if dir == "" {
 			continue
 		}
-		if !filepath.IsAbs(dir) {
-			return errors.New("must be absolute directories")
+		if err := isMountRoot(dir); err != nil {
+			return fmt.Errorf("must be absolute directories that exist; number %d is not: %w", len(out)+1, err)
 		}
 		out = append(out, filepath.Clean(dir))
 	}

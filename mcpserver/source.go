@@ -2,6 +2,8 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -27,3 +29,17 @@ type fixedFleet struct{ fleet *smol.Fleet }
 func (f fixedFleet) Fleet(context.Context) (*smol.Fleet, error) { return f.fleet, nil }
 func (f fixedFleet) Unavailable(context.Context) string         { return "" }
 func (f fixedFleet) Close(context.Context) error                { return nil }
+
+// misconfigured returns the error of a service that cannot be had with this configuration, with the keys of it instead of the library's fields.
+// Nothing that a client sends could change it.
+func misconfigured(err error, names *strings.Replacer) error {
+	if !errors.Is(err, smol.ErrInvalid) {
+		return err
+	}
+	return &ToolError{Code: CodeUnavailable, Message: "the configuration of this server is wrong: " + names.Replace(plain(err)), Hint: "Correct it, and start smol-mcp again.", Err: err}
+}
+
+var (
+	localNames = strings.NewReplacer("ServeOptions.Dir", "runtimeDir", "ServeOptions.MinVersion", "minSmolvm", "ServeOptions.StartTimeout", "serveStartTimeoutSecs", "Options.URL", "localUrl")
+	cloudNames = strings.NewReplacer("Options.Token", "cloudToken", "Options.URL", "cloudUrl", "Options.CAFile", "caFile")
+)

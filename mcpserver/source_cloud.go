@@ -20,14 +20,14 @@ func newCloudSource(c *Config) *cloudSource {
 	return &cloudSource{options: &cloud.Options{Token: c.CloudToken, URL: c.CloudURL, CAFile: c.CAFile}}
 }
 
-// Fleet returns the service; a bad address or file of certificates shows here.
+// Fleet returns the service; a file of certificates that has gone shows here, and a bad address if it was not LoadConfig that took it.
 func (s *cloudSource) Fleet(context.Context) (*smol.Fleet, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.svc == nil {
 		svc, err := cloud.New(s.options)
 		if err != nil {
-			return nil, err
+			return nil, misconfigured(err, cloudNames)
 		}
 		s.svc = svc
 	}

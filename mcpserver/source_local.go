@@ -28,7 +28,7 @@ func newLocalSource(c *Config, log *slog.Logger) (*localSource, error) {
 	}
 	sup, err := local.Supervise(o)
 	if err != nil {
-		return nil, err
+		return nil, misconfigured(err, localNames)
 	}
 	return &localSource{supervisor: sup}, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,11 +17,12 @@ type options struct {
 	version  bool
 	logLevel slog.Level
 	settings map[string]string // by variable of the environment
+	flags    map[string]string // which were used, by variable too
 }
 
 // newOptions returns the flags with their defaults.
 func newOptions() (*options, *flag.FlagSet) {
-	o := &options{settings: map[string]string{}}
+	o := &options{settings: map[string]string{}, flags: map[string]string{}}
 	f := flag.NewFlagSet("smol-mcp", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.BoolVar(&o.version, "version", false, "print the version and exit")
@@ -35,7 +37,7 @@ func newOptions() (*options, *flag.FlagSet) {
 		if _, err := strconv.ParseBool(s); err != nil {
 			return err
 		}
-		o.settings["SMOL_MCP_READ_ONLY"] = s
+		o.set("read-only", "SMOL_MCP_READ_ONLY", s)
 		return nil
 	})
 	return o, f
@@ -44,19 +46,28 @@ func newOptions() (*options, *flag.FlagSet) {
 // setting adds a flag that stands for a variable of the environment.
 func (o *options) setting(f *flag.FlagSet, name, env, usage string) {
 	f.Func(name, usage+" ("+env+")", func(s string) error {
-		o.settings[env] = s
+		o.set(name, env, s)
 		return nil
 	})
 }
 
-// config loads the configuration, with the flags over the environment.
+func (o *options) set(name, env, value string) { o.settings[env], o.flags[env] = value, "-"+name }
+
+// config loads the configuration, with the flags over the environment. An error names the flag if the value is that of one.
 func (o *options) config(p *program) (*mcpserver.Config, error) {
-	return mcpserver.LoadConfig(func(name string) (string, bool) {
+	cfg, err := mcpserver.LoadConfig(func(name string) (string, bool) {
 		if v, ok := o.settings[name]; ok {
 			return v, true
 		}
 		return p.lookup(name)
 	})
+	var wrong *mcpserver.ConfigError
+	if errors.As(err, &wrong) && wrong.File == "" && o.flags[wrong.Key] != "" {
+		named := *wrong
+		named.Key = o.flags[wrong.Key]
+		return nil, &named
+	}
+	return cfg, err
 }
 
 // logger returns the log, which goes to standard error: standard output belongs to the protocol.

@@ -42,11 +42,13 @@ func serveStdio(ctx context.Context, p *program, o *options) (err error) {
 	return srv.Serve(ctx, mcpserver.Stdio(p.stdin, p.stdout))
 }
 
-// keepStreams keeps standard output for the protocol: what anything else in this process prints goes to standard error. And a client that
-// is gone is an error of a write then, and not a signal that ends this process before it has deleted its machines. The function it returns
-// undoes that.
+// keepStreams keeps standard output for the protocol: until the function that it returns is called, what other code in this process prints to
+// os.Stdout goes to standard error. The protocol has been given the true one before.
+//
+// It also keeps this process alive, to its end, when a client goes away that read the output or the log. A write to those streams would be a SIGPIPE, which
+// ends a program before its machines are deleted; as a signal that somebody is notified of, it becomes an error of the write.
 func keepStreams() func() {
-	// Not Ignore: the programs that are started would inherit that.
+	// Not signal.Ignore, which the programs that are started would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	stdout := os.Stdout
 	os.Stdout = os.Stderr
