@@ -1,9 +1,7 @@
 package mcpserver
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +57,7 @@ func (a *arguments) check(raw json.RawMessage) error {
 		if len(unknown) > 8 {
 			unknown = append(unknown[:8], "...")
 		}
-		return fail(CodeInvalid, "unknown argument %s", strings.Join(unknown, ", ")).hint("This tool takes: %s.", strings.Join(a.names(), ", "))
+		return fail(CodeInvalid, "unknown argument %s", strings.Join(unknown, ", ")).hint("This tool takes: %s.", strings.Join(propertyNames(a.schema), ", "))
 	}
 	for _, name := range a.schema.Required {
 		if _, ok := m[name]; !ok {
@@ -83,22 +81,9 @@ func (a *arguments) check(raw json.RawMessage) error {
 		return err
 	}
 	if err := p.resolved.Validate(m); err != nil {
-		return fail(CodeInvalid, "%s", schemaWords(err))
+		return a.misfit(raw)
 	}
 	return nil
-}
-
-// names returns the names of the arguments in their order.
-func (a *arguments) names() []string {
-	if len(a.schema.PropertyOrder) > 0 {
-		return a.schema.PropertyOrder
-	}
-	names := make([]string, 0, len(a.schema.Properties))
-	for name := range a.schema.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // decode fills in, which points to a zero struct, with the defaults and then with raw.
@@ -110,24 +95,18 @@ func (a *arguments) decode(raw json.RawMessage, in any) error {
 	if err := json.Unmarshal(p.defaults, in); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if err := dec.Decode(in); err != nil {
-		var typ *json.UnmarshalTypeError
-		if errors.As(err, &typ) {
-			return fail(CodeInvalid, "argument %s: %s does not fit", typ.Field, typ.Value)
-		}
-		return fail(CodeInvalid, "the arguments cannot be read: %v", err)
+	if err := json.Unmarshal(raw, in); err != nil {
+		return a.misfit(raw) // a number that is whole but not written so, or too large
 	}
 	return nil
 }
 
-// schemaWords returns what the validator found, without the path that it took. The value is left out where it could be long.
-func schemaWords(err error) string {
-	s := err.Error()
-	s = strings.TrimPrefix(s, "validating root: ")
-	s = strings.ReplaceAll(s, "validating /properties/", "argument ")
-	s = strings.ReplaceAll(s, "/properties/", ".")
-	return clip(s, 400)
+// misfit returns the error of arguments that do not fit.
+func (a *arguments) misfit(raw json.RawMessage) error {
+	if text := misfit(a.schema, raw); text != "" {
+		return fail(CodeInvalid, "%s", text)
+	}
+	return fail(CodeInvalid, "the arguments do not fit").hint("The schema of this tool says what does.")
 }
 
 // clip cuts s after n bytes, at a character, and says so.

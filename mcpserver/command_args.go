@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/smol-machines/smol-go/internal/envname"
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -37,8 +38,8 @@ func (in commandArgs) timeout(cfg *Config) (time.Duration, error) {
 func (in commandArgs) environ() ([]string, error) {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
-		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return nil, fail(CodeInvalid, "argument env: %q is no name of a variable", clip(name, 64))
+		if err := envname.Check(name); err != nil {
+			return nil, fail(CodeInvalid, "argument env has %v", err)
 		}
 		out = append(out, name+"="+in.Env[name])
 	}
