@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -154,10 +156,49 @@ func (c *claim) settle(m *smol.Machine, err error) {
 		if c.target == TargetCloud {
 			c.machine = m
 		}
-	case !errors.Is(err, smol.ErrExists):
+	case !errors.Is(err, smol.ErrExists) && !refused(err):
 		c.unsure = true
-	case c.asked == 0 && !c.made && !c.unsure:
-		k.drop(c) // the name is somebody else's
+	default:
+		k.dropUnused(c) // the name is somebody else's, or nobody's
+	}
+}
+
+// withdraw says that a call has not asked for the machine after all.
+func (c *claim) withdraw() {
+	if c == nil {
+		return
+	}
+	c.keeper.mu.Lock()
+	defer c.keeper.mu.Unlock()
+	c.asked--
+	c.keeper.dropUnused(c)
+}
+
+// dropUnused forgets a machine that no call has made, could have made, or is about to make. The caller holds k.mu.
+func (k *keeper) dropUnused(c *claim) {
+	if c.asked == 0 && !c.made && !c.unsure {
+		k.drop(c)
+	}
+}
+
+// refused reports whether a create that failed with err is known to have left no machine, because the fleet would not make one, was never asked, or has
+// made one that is deleted again.
+func refused(err error) bool {
+	var e *smol.Error
+	var dial *net.OpError
+	if !errors.As(err, &e) {
+		return false
+	}
+	if _, several := e.Err.(interface{ Unwrap() []error }); several {
+		return false // one of them is why nobody knows, or why the machine could not be deleted
+	}
+	switch {
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return true
+	case e.Status == 0:
+		return e.Code == smol.CodeInvalid || e.Code == smol.CodeUnsupported
+	default:
+		return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusRequestTimeout
 	}
 }
 

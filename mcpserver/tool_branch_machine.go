@@ -40,11 +40,12 @@ func (c *call) branch(ctx context.Context, in branchMachineArgs) (*smol.Machine,
 	if err != nil {
 		return nil, err
 	}
-	opts := &smol.BranchOptions{Unready: !in.Wait}
-	var m *smol.Machine
-	if opts.Labels, err = k.labels(ctx, c.session, c.target, source, in.ChildName); err == nil {
-		m, err = source.Branch(ctx, in.ChildName, opts)
+	labels, err := k.labels(ctx, c.session, c.target, source, in.ChildName)
+	if err != nil {
+		claim.withdraw()
+		return nil, err
 	}
+	m, err := source.Branch(ctx, in.ChildName, &smol.BranchOptions{Unready: !in.Wait, Labels: labels})
 	claim.settle(m, err)
 	return m, err
 }

@@ -99,8 +99,8 @@ func (c *call) infoOfNew(ctx context.Context, m *smol.Machine, name string) (*sm
 	return nil, err
 }
 
-// uncreated returns the error of a create that failed. The machine stays on record: should it have come about after all, the end of
-// the session deletes it.
+// uncreated returns the error of a create that failed. If the machine may have come about after all it stays on record, and the end of the session
+// deletes it.
 func (c *call) uncreated(ctx context.Context, spec *smol.Spec, err error) error {
 	e := egressHint(c.target, spec.Network, len(spec.Ports) > 0, toToolError(ctx, err))
 	var state *smol.StateError
