@@ -30,9 +30,9 @@ type watches struct {
 // watch looks at one log for as long as somebody wants it.
 type watch struct {
 	uri     *machineURI
-	members map[*session]func() bool // what undoes the end with the session; guarded by watches.mu
-	stop    context.CancelFunc       // of the loop
-	joined  chan struct{}            // somebody has just looked
+	members map[*session]*member // guarded by watches.mu
+	stop    context.CancelFunc   // of the loop
+	joined  chan struct{}        // somebody has just looked
 
 	mu      sync.Mutex // of a look
 	begun   bool
@@ -41,6 +41,13 @@ type watch struct {
 	count   int
 	hash    uint64
 	shorter bool // the last look found fewer lines
+}
+
+// member is the part of a session in a watch.
+type member struct {
+	undo   func() bool // undoes the end with the session
+	joins  int         // subscribe requests whose look is under way
+	joined bool        // one has been answered
 }
 
 func newWatches(s *Server) *watches {
@@ -65,8 +72,9 @@ func (w *watches) subscribe(ctx context.Context, req *mcp.SubscribeRequest) erro
 		return protocolError(ctx, err)
 	}
 	// This look also tells older members of what came before, so that the new one is not told of it.
-	if err := w.look(ctx, one); err != nil {
-		w.leave(ss, u.uri)
+	err = w.look(ctx, one)
+	w.settle(ss, one, err == nil)
+	if err != nil {
 		return protocolError(ctx, err)
 	}
 	select {
@@ -76,7 +84,7 @@ func (w *watches) subscribe(ctx context.Context, req *mcp.SubscribeRequest) erro
 	return nil
 }
 
-// join returns the watch of u with ss as a member.
+// join returns the watch of u with ss as a member, which settle then makes one for good or not.
 func (w *watches) join(ctx context.Context, ss *session, u *machineURI) (*watch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,14 +94,29 @@ func (w *watches) join(ctx context.Context, ss *session, u *machineURI) (*watch,
 			return nil, fail(CodeRateLimited, "%d logs are subscribed to already", maxWatches).hint("Unsubscribe from one, or use machine-logs.")
 		}
 		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-		one = &watch{uri: u, members: map[*session]func() bool{}, stop: stop, joined: make(chan struct{}, 1)}
+		one = &watch{uri: u, members: map[*session]*member{}, stop: stop, joined: make(chan struct{}, 1)}
 		w.all[u.uri] = one
 		w.server.ends.Go(func() { w.loop(ctx, one) })
 	}
 	if one.members[ss] == nil {
-		one.members[ss] = context.AfterFunc(ss.ended, func() { w.leave(ss, u.uri) })
+		one.members[ss] = &member{undo: context.AfterFunc(ss.ended, func() { w.leave(ss, u.uri) })}
 	}
+	one.members[ss].joins++
 	return one, nil
+}
+
+// settle says whether the look of a subscribe request succeeded. One that fails takes nothing from a session that has subscribed before, or is about to.
+func (w *watches) settle(ss *session, one *watch, joined bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := one.members[ss]
+	if m == nil {
+		return // it has unsubscribed or ended meanwhile, or the machine is gone
+	}
+	m.joins--
+	if m.joined = m.joined || joined; !m.joined && m.joins == 0 {
+		w.remove(ss, one)
+	}
 }
 
 // unsubscribe ends the membership of a session.
@@ -109,15 +132,20 @@ func (w *watches) unsubscribe(ctx context.Context, req *mcp.UnsubscribeRequest) 
 func (w *watches) leave(ss *session, uri string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	one := w.all[uri]
-	if one == nil || one.members[ss] == nil {
-		return
+	if one := w.all[uri]; one != nil && one.members[ss] != nil {
+		w.remove(ss, one)
 	}
-	one.members[ss]()
+}
+
+// remove takes a member out of a watch, which ends with its last. The caller holds w.mu.
+func (w *watches) remove(ss *session, one *watch) {
+	one.members[ss].undo()
 	delete(one.members, ss)
 	if len(one.members) == 0 {
 		one.stop()
-		delete(w.all, uri)
+		if w.all[one.uri.uri] == one {
+			delete(w.all, one.uri.uri)
+		}
 	}
 }
 
@@ -149,8 +177,8 @@ func (w *watches) drop(one *watch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one.stop()
-	for _, undo := range one.members {
-		undo()
+	for _, m := range one.members {
+		m.undo()
 	}
 	clear(one.members)
 	if w.all[one.uri.uri] == one {
