@@ -155,4 +155,36 @@ func TestSimJobList(t *testing.T) {
 	})
 }
 
+// TestSimJobDamage: a job whose files somebody has written over is lost, the others are listed, and what cannot be removed is told.
+func TestSimJobDamage(t *testing.T) {
+	_, _, m := simMachine(t, smol.Spec{Image: simImages[1]})
+	job, good := startJob(t, m, "exit 0"), startJob(t, m, "exit 3")
+	for _, j := range []*smol.Job{job, good} {
+		pollJob(t, j, &smol.PollOptions{Wait: time.Minute})
+	}
+	script := "cd /workspace/.smol; echo exited 0 >" + job.ID() + ".exit; mount --bind /etc/passwd " + good.ID() + ".out"
+	if out, err := m.Shell(script).CombinedOutput(t.Context()); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got := map[string]*smol.JobInfo{}
+	for info, err := range m.Jobs(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[info.ID] = info
+	}
+	if l, g := got[job.ID()], got[good.ID()]; len(got) != 2 || l.State != smol.JobLost || l.ExitCode != -1 || l.Hint == "" || g.State != smol.JobExited || g.ExitCode != 3 {
+		t.Errorf("listed: %+v, %+v of %d", l, g, len(got))
+	}
+	if p := pollJob(t, job, nil); p.State != smol.JobLost || p.ExitCode != -1 || p.Hint == "" {
+		t.Errorf("damaged: %+v", p)
+	}
+	if err := job.Remove(t.Context()); err != nil {
+		t.Errorf("removal of what is damaged: %v", err)
+	}
+	if err := good.Remove(t.Context()); !errors.Is(err, smol.ErrPermission) || !strings.Contains(err.Error(), "/workspace/.smol") {
+		t.Errorf("removal of what stays: %v", err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
