@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -92,6 +93,9 @@ func (r *Request) withoutSecret(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte(r.secret), []byte("[redacted]"))
 }
 
+// cutShort are the errors of a connection that the other side closed. The numbers are those of Windows, for whose errors package syscall has no names.
+var cutShort = []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.Errno(10053), syscall.Errno(10054)}
+
 // transportError says why there is no (whole) answer. The error of the caller's own context stays what it is.
 func (r *Request) transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -109,7 +113,7 @@ func (r *Request) transportError(ctx context.Context, err error) error {
 		err = wrapped.Err
 	}
 	message := ""
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+	if slices.ContainsFunc(cutShort, func(cut error) bool { return errors.Is(err, cut) }) {
 		message = "connection was cut before the reply was complete"
 	}
 	return r.fail(smol.CodeUnavailable, message, err)
