@@ -16,7 +16,7 @@ import (
 func (r *rig) terminal(ctx context.Context, path string) *websocket.Conn {
 	r.t.Helper()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", r.socket)
+		return dial(ctx, r.socket)
 	}
 	c, resp, err := websocket.Dial(ctx, "ws://localhost"+path, &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial}},

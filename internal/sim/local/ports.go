@@ -38,9 +38,12 @@ func listen(ports []port) (*forwards, error) {
 	return f, nil
 }
 
+// wsaAddrInUse is what Windows calls EADDRINUSE; package syscall has a number of its own for that name.
+const wsaAddrInUse = syscall.Errno(10048)
+
 // bindError is the text of a failure to bind.
 func bindError(err error) string {
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddrInUse) {
 		return "Address already in use (os error 98)"
 	}
 	return err.Error()

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -18,7 +19,7 @@ type rawConn struct {
 
 func (r *rig) dial() *rawConn {
 	r.t.Helper()
-	c, err := net.Dial("unix", r.socket)
+	c, err := dial(context.Background(), r.socket)
 	if err != nil {
 		r.t.Fatal(err)
 	}

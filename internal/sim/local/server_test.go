@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 	"github.com/smol-machines/smol-go/internal/sim/local"
 )
 
-// rig is a server on a Unix socket, over a fake guest unless the options have another.
+// rig is a server on a Unix socket, or TCP where smolvm has no other, over a fake guest unless the options have another.
 type rig struct {
 	t      *testing.T
 	opts   local.Options
@@ -49,7 +50,7 @@ func newRig(t *testing.T, o local.Options) *rig {
 		r.opts.Probe = 50 * time.Millisecond
 	}
 	r.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", r.socket)
+		return dial(ctx, r.socket)
 	}}}
 	r.up()
 	t.Cleanup(func() {
@@ -68,12 +69,37 @@ func (r *rig) up() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	l, err := net.Listen("unix", r.socket)
+	l, err := listen(&r.socket)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.s, r.done = s, make(chan error, 1)
 	go func() { r.done <- s.Serve(l) }()
+}
+
+// listen listens on the socket. On Windows smolvm has TCP only: the first call replaces the path by an address, which the next ones take again.
+func listen(socket *string) (net.Listener, error) {
+	if runtime.GOOS != "windows" {
+		return net.Listen("unix", *socket)
+	}
+	address := *socket
+	if filepath.IsAbs(address) {
+		address = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		*socket = l.Addr().String()
+	}
+	return l, err
+}
+
+// dial connects to the address of [listen].
+func dial(ctx context.Context, socket string) (net.Conn, error) {
+	network := "unix"
+	if runtime.GOOS == "windows" {
+		network = "tcp"
+	}
+	return new(net.Dialer).DialContext(ctx, network, socket)
 }
 
 func (r *rig) down() {

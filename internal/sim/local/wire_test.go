@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -47,7 +48,7 @@ func (s *wireService) Start() error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("unix", s.socket)
+	l, err := listen(&s.socket)
 	if err != nil {
 		return errors.Join(err, server.Close())
 	}
@@ -63,7 +64,7 @@ func (s *wireService) Stop() {
 	<-s.done
 }
 
-func (s *wireService) Dial() (net.Conn, error) { return net.Dial("unix", s.socket) }
+func (s *wireService) Dial() (net.Conn, error) { return dial(context.Background(), s.socket) }
 
 func (*wireService) Headers() [][2]string { return nil }
 
