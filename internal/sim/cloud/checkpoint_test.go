@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -236,7 +237,7 @@ func localRestores(t *testing.T, file, want string) {
 		s.ServeHTTP(w, req)
 		return w.b.String()
 	}
-	if reply := call("POST", "/api/v1/machines", `{"name":"m","from":"`+name+`"}`); !strings.Contains(reply, `"name":"m"`) {
+	if reply := call("POST", "/api/v1/machines", fmt.Sprintf(`{"name":"m","from":%q}`, name)); !strings.Contains(reply, `"name":"m"`) {
 		t.Fatalf("%s", reply)
 	}
 	if got := call("GET", "/api/v1/machines/m/files/root/f", ""); got != want {
