@@ -78,7 +78,7 @@ func Replace(path string, b []byte) error {
 	}
 	_, err = f.Write(b)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(next, path)
+		err = rename(next, path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(next))
