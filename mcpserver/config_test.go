@@ -143,3 +143,21 @@ func TestConfigMountRoots(t *testing.T) {
 		t.Errorf("got %v, %v", c, err)
 	}
 }
+
+// TestMisconfigured has configurations that LoadConfig would not return, or not any more.
+func TestMisconfigured(t *testing.T) {
+	t.Parallel()
+	c := mcpserver.DefaultConfig()
+	c.Targets, c.LocalURL = "local", "https://example.com"
+	if _, err := mcpserver.New(&mcpserver.Options{Config: c}); err == nil || !strings.Contains(err.Error(), "localUrl") || strings.Contains(err.Error(), "Options") {
+		t.Errorf("localUrl: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "gone")
+	s := serve(t, func(o *mcpserver.Options) {
+		o.Config.Targets, o.Config.CloudToken, o.Config.CAFile = "cloud", "token", file
+	})
+	text := connect(t, s.Server, nil).fails(mcpserver.CodeUnavailable, "list-machines", nil)
+	if !strings.Contains(text, "caFile cannot be read") || strings.Contains(text, "Options") {
+		t.Errorf("caFile: %s", text)
+	}
+}
