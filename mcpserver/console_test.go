@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ type consoles struct {
 
 func withConsoles(t *testing.T, change func(*mcpserver.Options)) *consoles {
 	t.Helper()
-	h, err := host.Start(&host.Options{Server: sim.Options{Guest: guests.New(nil)}})
+	h, err := host.Start(&host.Options{Server: sim.Options{Guest: guests.New(nil)}, TCP: runtime.GOOS == "windows"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/smol-machines/smol-go/internal/ledger"
+	"github.com/smol-machines/smol-go/internal/private"
 	"github.com/smol-machines/smol-go/mcpserver"
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -180,7 +181,7 @@ func TestUnrecordable(t *testing.T) {
 	t.Parallel()
 	var dir string
 	s, l := locally(t, func(o *mcpserver.Options) { dir = o.Config.RuntimeDir })
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := private.MakeDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "machines.json")

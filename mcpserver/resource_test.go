@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -24,12 +25,16 @@ func TestFilesAsResources(t *testing.T) {
 	s, _ := locally(t, nil)
 	c := connect(t, s.Server, nil)
 	c.call("create-machine", args{"image": "alpine", "name": "box", "network": "open"})
-	for path, content := range map[string]string{"/workspace/a b/grüß?#%.txt": "grüß <dich>\n", "/workspace/empty": ""} {
+	odd, escaped := "/workspace/a b/grüß?#%.txt", "/workspace/a%20b/gr%C3%BC%C3%9F%3F%23%25.txt"
+	if runtime.GOOS == "windows" { // no file of the stand-in's host has such a name
+		odd, escaped = strings.ReplaceAll(odd, "?", ""), strings.ReplaceAll(escaped, "%3F", "")
+	}
+	for path, content := range map[string]string{odd: "grüß <dich>\n", "/workspace/empty": ""} {
 		c.call("write-file", args{"name": "box", "path": path, "content": content})
 	}
 	c.call("write-file", args{"name": "box", "path": "/workspace/blob", "content": "AP8Q", "encoding": "base64"})
 	tests := []struct{ uri, mime, text, blob string }{
-		{"/workspace/a%20b/gr%C3%BC%C3%9F%3F%23%25.txt", "text/plain", "grüß <dich>\n", ""},
+		{escaped, "text/plain", "grüß <dich>\n", ""},
 		{"/workspace%2Fempty", "text/plain", "", ""},
 		{"/workspace/blob", "application/octet-stream", "", "\x00\xff\x10"},
 	}
