@@ -3,6 +3,7 @@ package local_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func TestEndpoints(t *testing.T) {
 	} {
 		if len(wd) > 90 && strings.HasPrefix(tt.raw, ".") {
 			continue // the working directory leaves no room
+		}
+		if runtime.GOOS == "windows" && strings.HasPrefix(tt.want, "unix:") {
+			continue // the paths are those of another system
 		}
 		got, err := local.ParseEndpoint(tt.raw, tt.goos)
 		if err != nil || got != tt.want {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -94,7 +95,11 @@ func testExec(t *testing.T, s *standIn) {
 
 func testFiles(t *testing.T, s *standIn) {
 	content := strings.Repeat("0123456789\xff\x00\r\n", 200_000) // above 1 MiB
-	for _, path := range []string{"/workspace/new/a b/ü?#%2e", "/root/x"} {
+	odd := "/workspace/new/a b/ü?#%2e"
+	if runtime.GOOS == "windows" {
+		odd = strings.ReplaceAll(odd, "?", "") // no file of the stand-in's host has such a name
+	}
+	for _, path := range []string{odd, "/root/x"} {
 		for _, size := range []int64{int64(len(content)), -1} {
 			if err := s.Upload(t.Context(), "m", path, strings.NewReader(content), size); err != nil {
 				t.Fatal(err)
