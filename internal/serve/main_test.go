@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/smol-machines/smol-go/internal/serve"
 )
 
 // role is set in the environment of a test binary that is to be something else.
@@ -31,6 +33,8 @@ func TestMain(m *testing.M) {
 		os.Exit(supervisor())
 	case "planter":
 		os.Exit(planter())
+	case "starved":
+		os.Exit(starved())
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -133,5 +137,25 @@ func planter() int {
 	}
 	fmt.Println("listens")
 	_ = http.Serve(l, health("1.99.0"))
+	return 0
+}
+
+// starved says whether its parent lives, and whether a process lives that has ended, before and while it has no files to open.
+func starved() int {
+	alive, err := serve.Identify(os.Getppid())
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	dead := serve.Process{PID: alive.PID, Start: "x"}
+	fmt.Println(alive.Alive(), dead.Alive())
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 64, Max: 64}); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for err == nil {
+		_, err = os.Open(os.DevNull)
+	}
+	fmt.Println(alive.Alive(), err != nil)
 	return 0
 }

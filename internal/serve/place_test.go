@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -81,12 +82,25 @@ func (p *place) write(name string, mode os.FileMode, text string) string {
 // ports counts those that were given to tests.
 var ports atomic.Int32
 
+// block returns the first of a hundred ports that are this process's: it listens there for as long as it lives, and processes of tests that run beside it
+// look for others. Two serves of two processes at one port would each be in the other's way.
+var block = sync.OnceValues(func() (int, net.Listener) {
+	for i := range 200 {
+		first := 12000 + (os.Getpid()+i)%200*100
+		if l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(first)); err == nil {
+			return first, l
+		}
+	}
+	return 0, nil
+})
+
 // freePort is a port that nobody has, and that no other test is given: not by this process, nor by one that runs beside it, nor by the system to
 // whoever asks for any. It is not tried by listening, since what another test forks at that moment would hold it for a while.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for range 100 {
-		if port := strconv.Itoa(12000 + os.Getpid()%200*100 + int(ports.Add(1))%100); isFree(port) {
+	first, held := block()
+	for range 99 {
+		if port := strconv.Itoa(first + 1 + int(ports.Add(1))%99); held != nil && isFree(port) {
 			return port
 		}
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
@@ -12,20 +13,24 @@ type Process struct {
 	Start string `json:"start,omitempty"`
 }
 
-// Alive reports whether the process still runs. One that has ended and was not waited for does not.
+// Alive reports whether the process still runs. One that has ended and was not waited for does not. One that cannot be looked at, for want of files to
+// open for instance, counts as running: what is done to the place of a serve that has ended would end one that has not.
 func (p Process) Alive() bool {
 	if p.PID <= 0 {
 		return false
 	}
-	start, ok := startOf(p.PID)
-	return ok && start == p.Start
+	start, err := startOf(p.PID)
+	if err != nil {
+		return !errors.Is(err, errDied)
+	}
+	return start == p.Start
 }
 
 // identify returns the process that has the pid, which must be alive.
 func identify(pid int) (Process, error) {
-	start, ok := startOf(pid)
-	if !ok {
-		return Process{}, fmt.Errorf("process %d has ended", pid)
+	start, err := startOf(pid)
+	if err != nil {
+		return Process{}, fmt.Errorf("process %d: %w", pid, err)
 	}
 	return Process{PID: pid, Start: start}, nil
 }

@@ -12,7 +12,7 @@ import (
 
 var errSystem = fmt.Errorf("there is no smolvm for %s: %w", runtime.GOOS, errors.ErrUnsupported)
 
-func startOf(int) (string, bool) { return "", false }
+func startOf(int) (string, error) { return "", errSystem }
 
 func spawn(*command) (*exec.Cmd, *os.File, error) { return nil, nil, errSystem }
 
