@@ -81,7 +81,7 @@ func causeOf(err error) error {
 }
 
 func isProgram(s string) error {
-	if st, err := os.Stat(s); err == nil && st.IsDir() && strings.ContainsRune(s, filepath.Separator) {
+	if st, err := os.Stat(s); err == nil && st.IsDir() && strings.ContainsRune(filepath.ToSlash(s), '/') {
 		return errors.New("is a directory; name the program in it")
 	}
 	return nil // one that is not there may be installed later
