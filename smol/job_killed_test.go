@@ -199,6 +199,7 @@ var killedAt = []struct {
 		<-s.muted
 		ctx, kill := context.WithCancel(t.Context())
 		defer kill()
+		o := a.start()
 		go func() {
 			defer kill()
 			s.nextExec() // that of the client
@@ -212,7 +213,7 @@ var killedAt = []struct {
 				t.Error(err)
 			}
 		}()
-		clientUntil(t, ctx, a.start(), func(said said) bool {
+		clientUntil(t, ctx, o, func(said said) bool {
 			t.Errorf("the client has an answer: %+v", said)
 			return false
 		})
