@@ -14,48 +14,53 @@ import (
 	"github.com/smol-machines/smol-go/mcpserver"
 )
 
-// docsFile has the tables that are generated, each between two comments.
-const docsFile = "../docs/smol-mcp.md"
-
-// TestDocsAreCurrent holds the tables of the documentation against the program.
+// TestDocsAreCurrent holds the tables of the documentation against the program. Each stands between two comments.
 func TestDocsAreCurrent(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(docsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := string(data)
-	for name, table := range map[string]string{"tools": toolTable(t), "settings": settingTable(), "codes": codeTable()} {
-		begin, end := "<!-- "+name+": generated -->\n", "<!-- end of "+name+" -->"
-		before, rest, ok := strings.Cut(want, begin)
-		_, after, ok2 := strings.Cut(rest, end)
-		if !ok || !ok2 {
-			t.Fatalf("%s lacks the comments around %s", docsFile, name)
+	long, short := toolTables(t)
+	for file, tables := range map[string]map[string]string{
+		"../README.md":        {"tools": short},
+		"../docs/smol-mcp.md": {"tools": long, "settings": settingTable(), "codes": codeTable()},
+	} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		want = before + begin + table + end + after
-	}
-	if want == string(data) {
-		return
-	}
-	if !*update {
-		t.Errorf("%s is not current, run go test -update: -want +got:\n%s", docsFile, cmp.Diff(want, string(data)))
-		return
-	}
-	if err := os.WriteFile(docsFile, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
+		want := string(data)
+		for name, table := range tables {
+			begin, end := "<!-- "+name+": generated -->\n", "<!-- end of "+name+" -->"
+			before, rest, ok := strings.Cut(want, begin)
+			_, after, ok2 := strings.Cut(rest, end)
+			if !ok || !ok2 {
+				t.Fatalf("%s lacks the comments around %s", file, name)
+			}
+			want = before + begin + table + end + after
+		}
+		switch {
+		case want == string(data):
+		case !*update:
+			t.Errorf("%s is not current, run go test -update: -want +got:\n%s", file, cmp.Diff(want, string(data)))
+		default:
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
-func toolTable(t *testing.T) string {
+// toolTables returns the table of tools with all there is to say in one line each, and the one with the least.
+func toolTables(t *testing.T) (long, short string) {
 	t.Helper()
 	s := serve(t, func(o *mcpserver.Options) { o.Config.Targets, o.Local = "local", unreachable() })
-	var b strings.Builder
-	b.WriteString("| tool | arguments | effect | what |\n|---|---|---|---|\n")
+	var l, b strings.Builder
+	l.WriteString("| tool | arguments | effect | what |\n|---|---|---|---|\n")
+	b.WriteString("| tool | what |\n|---|---|\n")
 	for _, tool := range tools(t, connect(t, s.Server, nil)) {
 		what, _, _ := strings.Cut(tool.Description, ". ")
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", tool.Name, argumentList(tool), effect(tool.Annotations), what)
+		fmt.Fprintf(&l, "| `%s` | %s | %s | %s |\n", tool.Name, argumentList(tool), effect(tool.Annotations), what)
+		fmt.Fprintf(&b, "| `%s` | %s |\n", tool.Name, regexp.MustCompile(`[:;] | \(`).Split(what, 2)[0])
 	}
-	return b.String()
+	return l.String(), b.String()
 }
 
 // argumentList lists the arguments, those that can be left out in italics.
