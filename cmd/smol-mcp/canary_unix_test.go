@@ -19,7 +19,7 @@ func TestTokensStay(t *testing.T) {
 	dir := filepath.Dir(runDir(t))
 	dump, smolvm := filepath.Join(dir, "environment"), filepath.Join(dir, "smolvm")
 	script := fmt.Sprintf("#!/bin/sh\nexport -p >>'%s'\necho \"$@\" >>'%s'\necho 'no hypervisor here' >&2\n[ \"$1\" = --version ] && echo 'smolvm 1.14.5' && echo 'hypervisor: none' && exit\nexit 3\n", dump, dump)
-	if err := os.WriteFile(smolvm, []byte(script), 0o700); err != nil {
+	if err := writeProgram(smolvm, []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program(t, "smol-mcp"), "--log-level=debug")

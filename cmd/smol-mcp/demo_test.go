@@ -45,7 +45,7 @@ func TestDemoFails(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), filepath.Base(program(t, "smol-mcp")))
 	data, err := os.ReadFile(program(t, "smol-mcp"))
 	if err == nil {
-		err = os.WriteFile(alone, data, 0o700)
+		err = writeProgram(alone, data)
 	}
 	if err != nil {
 		t.Fatal(err)

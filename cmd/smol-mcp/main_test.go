@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -16,7 +17,9 @@ var programs = sync.OnceValues(func() (string, error) {
 	if binDir, err = os.MkdirTemp("", "smol-mcp-test"); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", binDir+string(filepath.Separator), ".", "../smolsim").CombinedOutput()
+	build := exec.Command("go", "build", "-o", binDir+string(filepath.Separator), ".", "../smolsim")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // which make check has compiled most of it with already
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -55,4 +58,12 @@ func runDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return filepath.Join(dir, "run")
+}
+
+// writeProgram writes a file that is executed afterwards. What another test forks meanwhile would hold it open for writing, and nobody can
+// execute such a file.
+func writeProgram(path string, data []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, data, 0o700)
 }
