@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(programs)
 		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", programs+string(filepath.Separator), "./...")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0") // which make check has compiled the library with already
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // which make check has compiled most of it with already
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1

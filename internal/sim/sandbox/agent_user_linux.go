@@ -130,6 +130,7 @@ func lookUp(file, key string, fields int) (entry []string) {
 	return entry
 }
 
+// eachLine calls f with each line of a file as passwd(5) describes it, until f says no.
 func eachLine(file string, f func(fields []string) bool) {
 	fi, err := os.Stat(file)
 	if err != nil || !fi.Mode().IsRegular() {
@@ -143,6 +144,7 @@ func eachLine(file string, f func(fields []string) bool) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() && f(strings.Split(lines.Text(), ":")) {
 	}
+	_ = lines.Err() // what cannot be read names nobody, as a file that is not there
 }
 
 func parseID(s string) (uint32, error) {
