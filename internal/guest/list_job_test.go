@@ -269,8 +269,12 @@ func TestParseList(t *testing.T) {
 	got, err = guest.ParseList([]byte("smol1 list\njob-1 exited 0 1.00\njob-2 ready - 1.00 1.00 \n../x exited 0 1.00 2.00 \njob-3 exited x 1.00 2.00 n\n" +
 		"job-4 exited 0 1.00 2 \njob-5 exited 99999999 1.00 2.00 \n\njob-6 exited 3 1.00 2.00 \nend\n"))
 	want := []guest.Listed{
-		{ID: "job-1", State: guest.Lost}, {ID: "job-2", State: guest.Lost}, {ID: "job-3", State: guest.Lost, Note: "n"},
-		{ID: "job-4", State: guest.Lost}, {ID: "job-5", State: guest.Lost}, {ID: "job-6", State: guest.Exited, Code: 3, Started: time.Second, Ended: 2 * time.Second},
+		{ID: "job-1", State: guest.Lost},
+		{ID: "job-2", State: guest.Lost},
+		{ID: "job-3", State: guest.Lost, Note: "n"},
+		{ID: "job-4", State: guest.Lost},
+		{ID: "job-5", State: guest.Lost},
+		{ID: "job-6", State: guest.Exited, Code: 3, Started: time.Second, Ended: 2 * time.Second},
 	}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v: %s", err, cmp.Diff(want, got))
