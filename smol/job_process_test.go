@@ -141,6 +141,9 @@ func clientUntil(t *testing.T, ctx context.Context, o order, hear func(said) boo
 			break
 		}
 	}
+	if err := in.Err(); err != nil {
+		t.Error(err)
+	}
 	_ = cmd.Process.Kill() // it may have ended
 	_ = cmd.Wait()         // which says that it was killed
 }
