@@ -21,3 +21,9 @@ func signalNumber(s os.Signal) byte {
 	n, _ := s.(syscall.Signal)
 	return byte(n)
 }
+
+// notifyMark asks for the signal that mark sends: one that is not handed on, and of those that are pending for a process the last to be delivered.
+func notifyMark(marks chan<- os.Signal) { signal.Notify(marks, syscall.SIGWINCH) }
+
+// mark sends a signal to this process, so that it comes through marks.
+func mark(chan<- os.Signal) error { return syscall.Kill(os.Getpid(), syscall.SIGWINCH) }

@@ -19,10 +19,11 @@ const witnessName = "witness-of-run"
 
 const (
 	// settling is how long the witness, when it is asked, waits for a signal that may be on its way to it: one for a group reaches its processes one after
-	// another, and threads of a process take it up in any order.
+	// another, and threads of a process take it up in any order. On a busy host it takes longer until any of them does, so the wait begins when the
+	// witness has got a signal that it sends to itself.
 	settling = 20 * time.Millisecond
 	// answering is how long it is waited for, and keeping how long what it has seen counts.
-	answering, keeping = 2 * time.Second, time.Second
+	answering, keeping = 5 * time.Second, time.Second
 )
 
 // beWitness writes the number of each signal that it gets, and a zero when it is ready and whenever it has been asked by a byte. It ends with its input.
@@ -30,6 +31,9 @@ func beWitness(p *program) error {
 	signals := make(chan os.Signal, 64)
 	notify(signals)
 	defer signal.Stop(signals)
+	marks := make(chan os.Signal, 1)
+	notifyMark(marks)
+	defer signal.Stop(marks)
 	asked := make(chan error)
 	go func() {
 		for {
@@ -46,14 +50,24 @@ func beWitness(p *program) error {
 	}
 	err := say(0)
 	var settled <-chan time.Time
+	asks := 0
 	for err == nil {
 		select {
 		case s := <-signals:
 			err = say(signalNumber(s))
 		case err = <-asked:
+			if asks++; err == nil {
+				err = mark(marks)
+			}
+		case <-marks:
 			settled = time.After(settling)
 		case <-settled:
-			err = say(0)
+			for len(signals) > 0 && err == nil {
+				err = say(signalNumber(<-signals))
+			}
+			for ; asks > 0 && err == nil; asks-- {
+				err = say(0)
+			}
 		}
 	}
 	if errors.Is(err, io.EOF) {
@@ -67,6 +81,7 @@ type witness struct {
 	cmd  *exec.Cmd
 	ask  io.WriteCloser
 	said chan byte
+	owed int // answers that have yet to come
 	seen map[byte][]time.Time
 }
 
@@ -76,7 +91,7 @@ func startWitness() (*witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{cmd: exec.Command(self, witnessName), said: make(chan byte, 1024), seen: map[byte][]time.Time{}}
+	w := &witness{cmd: exec.Command(self, witnessName), said: make(chan byte, 1024), owed: 1, seen: map[byte][]time.Time{}}
 	if w.ask, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -100,17 +115,21 @@ func startWitness() (*witness, error) {
 	return w, nil
 }
 
-// listen notes what the witness says, up to the zero.
+// listen notes what the witness says, up to its last answer.
 func (w *witness) listen() {
 	limit := time.NewTimer(answering)
 	defer limit.Stop()
-	for {
+	for w.owed > 0 {
 		select {
 		case n, ok := <-w.said:
-			if !ok || n == 0 {
+			switch {
+			case !ok:
 				return
+			case n == 0:
+				w.owed--
+			default:
+				w.seen[n] = append(w.seen[n], time.Now())
 			}
-			w.seen[n] = append(w.seen[n], time.Now())
 		case <-limit.C:
 			return
 		}
@@ -122,6 +141,7 @@ func (w *witness) saw(s os.Signal) bool {
 	if _, err := w.ask.Write([]byte{1}); err != nil {
 		return false // it was killed
 	}
+	w.owed++
 	w.listen()
 	n := signalNumber(s)
 	for len(w.seen[n]) > 0 {
