@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -87,7 +88,7 @@ func toToolError(ctx context.Context, err error) *ToolError {
 	case codeOfLocal(err) != "":
 		e := &ToolError{Code: codeOfLocal(err), Message: plain(err), Err: err}
 		if errors.As(err, &se) {
-			e.Hint = se.Hint
+			e.Hint = hintInArguments(se.Hint)
 		}
 		return e
 	case errors.As(err, &state):
@@ -95,7 +96,11 @@ func toToolError(ctx context.Context, err error) *ToolError {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &ToolError{Code: CodeTimeout, Message: plain(err), Err: err}
 	case errors.As(err, &se):
-		return &ToolError{Code: codeOf(se.Code), Message: plain(err), Hint: argumentNames.Replace(se.Hint), Err: err}
+		e := &ToolError{Code: codeOf(se.Code), Message: plain(err), Hint: hintInArguments(se.Hint), Err: err}
+		if se.RetryAfter > 0 && (e.Hint == "" || e.Code == CodeRateLimited) {
+			e.Hint = "Ask again in " + seconds(se.RetryAfter+time.Second-1) + " s."
+		}
+		return e
 	default:
 		return &ToolError{Code: CodeInternal, Message: plain(err), Err: err}
 	}
@@ -108,18 +113,8 @@ func plain(err error) string {
 	if errors.As(err, &se) && se.Error() == text {
 		text = strings.TrimSuffix(text, " ("+string(se.Code)+")")
 	}
-	return argumentNames.Replace(strings.TrimPrefix(text, "smol: "))
+	return inArguments(strings.TrimPrefix(text, "smol: "))
 }
-
-// argumentNames turns fields of the library into arguments.
-var argumentNames = strings.NewReplacer(
-	"Spec.Name", "name", "Spec.Image", "image", "Spec.Command", "cmd", "Spec.Env", "env", "Spec.Ports", "ports", "Spec.Mounts", "mounts",
-	"Spec.Resources.CPUs", "cpus", "Spec.Resources.MemoryMiB", "memoryMb", "Spec.Resources.DiskGiB", "storageGb",
-	"Spec.Resources.OverlayGiB", "overlayGb", "Spec.Network.AllowHosts", "allowHosts", "Spec.Network.AllowCIDRs", "allowCidrs",
-	"Spec.Network.Open", "network: open", "Spec.Branchable", "branchable", "Spec.Labels", "labels", "Cmd.Args", "command", "Cmd.Env", "env",
-	"Cmd.Dir", "workdir", "Cmd.Stdin", "stdin", "Cmd.Timeout", "timeoutSecs", "PollOptions.From.Stdout", "stdoutOffset",
-	"PollOptions.From.Stderr", "stderrOffset", "OpenOptions.Offset", "offset", "OpenOptions.Length", "length",
-)
 
 func codeOf(c smol.Code) ErrorCode {
 	switch c {
@@ -151,6 +146,12 @@ func hintOfState(e *smol.StateError) string {
 		return "start-machine boots it."
 	case smol.StateFailed:
 		return "machine-logs may say why; delete-machine and create-machine make a fresh one."
+	case smol.StateFrozen:
+		return "Delete its branches, then stop-machine and start-machine: what runs in it is lost. Or branch-machine it again."
+	case smol.StateUnreachable:
+		return "stop-machine, then start-machine: what runs in it is lost."
+	case smol.StatePaused:
+		return "No tool here can resume it: use the service's own program."
 	default:
 		return ""
 	}

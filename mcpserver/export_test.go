@@ -11,3 +11,11 @@ func Settings() []Setting {
 	}
 	return out
 }
+
+// AsAnAgentReads returns a text of the library as an error tells it, and what of a hint is left.
+func AsAnAgentReads(text string) (message, hint string) {
+	return cloudNames.Replace(localNames.Replace(inArguments(text))), hintInArguments(text)
+}
+
+// NamesGo finds names that only a Go program can use.
+func NamesGo(text string) []string { return goName.FindAllString(text, -1) }

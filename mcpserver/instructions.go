@@ -56,7 +56,7 @@ func (s *Server) instructions(ctx context.Context) string {
 	} else {
 		fmt.Fprintf(&b, " and %s in run-once", s.config.RunOnceNetwork)
 	}
-	b.WriteString(" unless the call says network: open, or allowHosts or allowCidrs, which win over it. Locally an image from a registry may need network: open to be pulled.\n")
+	b.WriteString(" unless the call says network: open, or allowHosts or allowCidrs, which win over it. Locally an image from a registry may need network: open, or allowHosts with the registry's hosts, to be pulled; the error names them.\n")
 	fmt.Fprintf(&b, "A machine whose name begins with %s, as those without a name get, is deleted when this session ends, that is when you disconnect; one with another name stays until delete-machine.\n", s.config.MachinePrefix)
 	fmt.Fprintf(&b, "run-command comes back after waitSecs (default %d) at the latest; what still runs has running: true and a job, and poll-command gets the rest.\n", int(s.config.Wait.Seconds()))
 	b.WriteString("A call that fails is an error of the form CODE: what is wrong, mostly with a second line that says what to do. " +

@@ -30,9 +30,10 @@ func commandSchema() *jsonschema.Schema {
 	}}
 }
 
-// machineSchema stands for the schema of a machine wherever there is another tool with it: a list of tools has no room for more than one.
+// machineSchema stands for the schema of a machine that is not get-machine's: a list of tools has no room for more than one. Texts say that it is
+// the same.
 func machineSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", Description: "as get-machine returns it"}
+	return &jsonschema.Schema{Type: "object"}
 }
 
 // schemaOf returns the schema of T, whose fields carry their descriptions. It panics on a type that has none, which is a mistake of

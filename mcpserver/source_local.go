@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/smol-machines/smol-go/smol"
@@ -50,10 +51,11 @@ func (s *localSource) Unavailable(ctx context.Context) string {
 		return ""
 	}
 	e := toToolError(ctx, err)
+	why := strings.TrimPrefix(e.Message, "check: ")
 	if e.Hint == "" {
-		return e.Message
+		return why
 	}
-	return e.Message + "; " + e.Hint
+	return why + "; " + e.Hint
 }
 
 // Close stops the serve, if this process started it and is the last that uses it.

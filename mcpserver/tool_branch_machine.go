@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/smol-machines/smol-go/smol"
 )
@@ -10,15 +11,15 @@ import (
 type branchMachineArgs struct {
 	Name      string `json:"name" jsonschema:"source"`
 	ChildName string `json:"childName"`
-	Wait      bool   `json:"wait,omitempty" jsonschema:"until it takes commands"`
+	Wait      bool   `json:"wait,omitempty" jsonschema:"until it takes commands; else ready is false"`
 }
 
 func branchMachine(cfg *Config) *definition {
 	return define(about{
 		name: "branch-machine", title: "Branch machine", toolset: "core",
 		description: "Make a running copy of a running machine with its disks, memory, size and egress: to try something without touching the original, or several things from one state. " +
-			"The source must have been created with branchable: true, else CONFLICT; so is a taken childName. smolvm before 1.17 freezes the source: it takes no commands any more, only branches. UNSUPPORTED on a Windows host. " +
-			"A copy named " + cfg.MachinePrefix + "... is deleted when this session ends; another stays, and on cloud is billed. While it exists, deleting the source may be CONFLICT. " +
+			"The source must have been created with branchable: true, else CONFLICT; so is a taken childName. smolvm before 1.17 freezes the source: it takes no commands any more, only branches. " +
+			"A copy named " + cfg.MachinePrefix + "... is deleted when this session ends; another stays (see deletesAt), and on cloud is billed. While it exists, stopping or deleting the source may be CONFLICT. " +
 			"Returns the copy, its ports on other host ports, and ready: whether it takes commands. NOT_READY: no command in time; it is deleted.",
 		hints: hints{},
 	}, func(s set) { s.text("name", "childName").def("wait", true) }, func(ctx context.Context, c *call, in branchMachineArgs) (*readyResult, error) {
@@ -53,6 +54,7 @@ func (c *call) branch(ctx context.Context, in branchMachineArgs) (*smol.Machine,
 // unbranched gives the error of a branch its code.
 func unbranched(ctx context.Context, err error) error {
 	e := *toToolError(ctx, err)
+	e.Message = strings.Replace(e.Message, ": child ", ": childName ", 1)
 	if errors.Is(err, smol.ErrExists) {
 		e.Hint = "A machine has the name childName: choose another."
 	}

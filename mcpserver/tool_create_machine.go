@@ -12,14 +12,14 @@ type createMachineArgs struct {
 	Name  string `json:"name,omitempty" jsonschema:"letters, digits, single -"`
 	sizeArgs
 	egressArgs
-	Ports      []portArg         `json:"ports,omitempty" jsonschema:"TCP"`
+	Ports      []portArg         `json:"ports,omitempty" jsonschema:"TCP, on 0.0.0.0 inside; works with network: blocked"`
 	Mounts     []mountArg        `json:"mounts,omitempty" jsonschema:"local only"`
-	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"disk of /workspace, GiB"`
-	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"local only: disk of /, GiB"`
-	Cmd        []string          `json:"cmd,omitempty" jsonschema:"argv of a process started at boot; default: sleeps"`
+	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"GiB: disk of /workspace; default: local 20, cloud as the image"`
+	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"GiB, local only: disk of /; default: 10"`
+	Cmd        []string          `json:"cmd,omitempty" jsonschema:"argv started at boot instead of the image's own; default: sleeps"`
 	Env        map[string]string `json:"env,omitempty" jsonschema:"for every command"`
 	Start      bool              `json:"start,omitempty" jsonschema:"boot it and wait"`
-	Branchable bool              `json:"branchable,omitempty" jsonschema:"for branch-machine; only now"`
+	Branchable bool              `json:"branchable,omitempty" jsonschema:"for branch-machine; cannot be set later"`
 }
 
 type sizeArgs struct {
@@ -33,7 +33,7 @@ type portArg struct {
 }
 
 type mountArg struct {
-	Source   string `json:"source" jsonschema:"host directory"`
+	Source   string `json:"source" jsonschema:"host directory; writes change it"`
 	Target   string `json:"target" jsonschema:"path in the machine"`
 	Readonly bool   `json:"readonly,omitempty"`
 }
@@ -49,14 +49,13 @@ func createMachine(cfg *Config) *definition {
 		name: "create-machine", title: "Create machine", toolset: "core",
 		description: "Create a virtual machine from an OCI image, boot it and wait until it takes commands. " +
 			"Use it for work of several steps, run-once for a single command. Next: write-file, run-command. " +
-			"A machine without a name, or with one that begins with " + cfg.MachinePrefix + ", is ephemeral: deleted when this session ends, and on cloud stopped after " + seconds(cfg.EphemeralAutoStop) + " s idle and deleted after " + seconds(cfg.EphemeralTTL) + " s. Any other stays until delete-machine, on cloud billed. " +
-			"Egress is " + cfg.NetworkDefault + " by default; locally a pull may need network: open. A mount's source must lie below a directory that the server allows. " +
-			"Returns the machine, with the chosen host ports, and ready: whether it takes commands. A taken name is CONFLICT. NOT_READY: no command within " + seconds(cfg.ReadyTimeout) + " s. A create that fails leaves nothing; to see why, use start: false, then start-machine and machine-logs.",
+			"A machine without a name, or with one that begins with " + cfg.MachinePrefix + ", is ephemeral: deleted when this session ends, and on cloud stopped after " + seconds(cfg.EphemeralAutoStop) + " s without calls or traffic, even if a job runs, and deleted " + seconds(cfg.EphemeralTTL) + " s after creation, in use or not. Any other stays until delete-machine, on cloud billed. " +
+			"Locally a pull may need network: open. A mount's source must lie below a directory that the server allows. " +
+			"Returns the machine as get-machine does, with the chosen host ports, and ready: whether it takes commands. CONFLICT: the name is taken. NOT_FOUND: no such image. NOT_READY: no command within " + seconds(cfg.ReadyTimeout) + " s. A create that fails leaves nothing.",
 		hints: hints{openWorld: true},
 	}, func(s set) {
-		s.text("image", "name").egress(cfg.NetworkDefault).size(cfg).def("start", true).def("branchable", false)
+		s.text("image", "name").egress(cfg.NetworkDefault).size(cfg).def("start", true)
 		s.items("ports").least("guest", 1).most("guest", 65535).least("host", 1).most("host", 65535)
-		s.items("mounts").def("readonly", false)
 	}, runCreateMachine)
 }
 
@@ -109,6 +108,12 @@ func (c *call) uncreated(ctx context.Context, spec *smol.Spec, err error) error 
 		e.Hint = "A machine has that name: start-machine boots it, or choose another name."
 	case errors.As(err, &state), errors.Is(err, context.DeadlineExceeded) && e.Code != CodeCancelled:
 		e.Code = CodeNotReady
+		var se *smol.Error
+		if errors.As(err, &se) && se.Hint != "" { // it may exist
+			e.Hint = hintInArguments(se.Hint)
+		} else {
+			e.Hint = "It is deleted again. To see why: create-machine with start: false, start-machine, machine-logs."
+		}
 	}
 	return e
 }

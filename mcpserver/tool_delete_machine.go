@@ -30,7 +30,7 @@ func deleteMachine(cfg *Config) *definition {
 		name: "delete-machine", title: "Delete machine", toolset: "core",
 		description: "Delete a machine with its disks, running or not. No way back: read-file what is still needed first, or stop-machine to keep its disks (those of " + cfg.MachinePrefix + "... go with the session). " +
 			"Other people's machines go too: delete only what you made or were asked to. " +
-			"Returns its name; on cloud this ends the bill, told as usage and cost, else null. CONFLICT: branches need its disks; first delete those that the text names. NOT_FOUND: it is gone already.",
+			"Returns its name; on cloud this ends the bill, told as usage and cost, else null. CONFLICT: branches need its disks; first delete those the error names. NOT_FOUND: it is gone already.",
 		hints: hints{destructive: true, idempotent: true},
 	}, func(s set) { s.text("name") }, runDeleteMachine)
 }

@@ -24,8 +24,8 @@ func listCommands(*Config) *definition {
 	return define(about{
 		name: "list-commands", title: "List commands", toolset: "jobs",
 		description: "List the commands that a machine keeps, newest first, also those of other sessions and those that ended within run-command. The newest 50 are kept, and others for an hour after their end. " +
-			"Use it to find a job you have no id of; poll-command reads its output. " +
-			"Returns of each the job, the command, times (RFC 3339), exit code and state: running, exited, signaled (by signal-command, or beyond 1 GiB of output), timed_out or lost (how it ended is not known). Changes nothing. CONFLICT: the machine does not run.",
+			"Use it to find a job you have no id of, as after a call that the client gave up; poll-command reads its output, signal-command stops it. " +
+			"Returns of each the job, the command, times (RFC 3339), exit code and state: running, exited, signaled (by signal-command, or beyond 1 GiB of output), timed_out or lost (how it ended is not known). CONFLICT: the machine does not run.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) { s.text("name") }, func(ctx context.Context, c *call, in nameArgs) (*listCommandsResult, error) {
 		res := &listCommandsResult{Commands: []commandEntry{}}

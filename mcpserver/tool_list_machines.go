@@ -9,7 +9,7 @@ import (
 )
 
 type listMachinesArgs struct {
-	Labels map[string]string `json:"labels,omitempty" jsonschema:"cloud only: with all of these, which other programs set"`
+	Labels map[string]string `json:"labels,omitempty" jsonschema:"cloud only: having all of these; no tool here sets any"`
 }
 
 type listMachinesResult struct {

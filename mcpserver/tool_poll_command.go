@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/smol-machines/smol-go/smol"
 )
 
@@ -20,14 +22,14 @@ type jobArgs struct {
 }
 
 func pollCommand(cfg *Config) *definition {
-	return define(about{
+	return briefOverflow(define(about{
 		name: "poll-command", title: "Poll command", toolset: "jobs",
-		description: "Wait for a command that run-command left running. Returns what run-command does, with the output since the offsets, in bytes. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
+		description: "Wait for a command that run-command left running. Returns what run-command does, with the output since the offsets (bytes); of more than " + bytesText(cfg.MaxOutputBytes) + " the beginning and the end. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
 			"Changes nothing; an offset can be polled again, also after the end. Also for commands of an earlier session, which list-commands finds. " +
-			"NOT_FOUND: no such job. CONFLICT: the machine does not run; a restart of it leaves a job that ran lost: exitCode null, running false.",
+			"NOT_FOUND: no such job. CONFLICT: the machine does not run; after a restart the jobs it cut off are lost: exitCode null, running false.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
-		s.text("name", "job").def("stdoutOffset", 0).def("stderrOffset", 0).wait(cfg)
+		s.text("name", "job").wait(cfg)
 	}, func(ctx context.Context, c *call, in pollCommandArgs) (*commandResult, error) {
 		m := c.machine(in.Name)
 		job := m.Job(in.Job)
@@ -37,5 +39,12 @@ func pollCommand(cfg *Config) *definition {
 			return nil, err
 		}
 		return resultOf(m, job.ID(), part), nil
-	})
+	}))
+}
+
+// briefOverflow leaves what an entry of overflow holds to run-command, which poll-command and run-once refer to: a list of tools has no room for
+// saying it three times.
+func briefOverflow(d *definition) *definition {
+	d.out.Properties["overflow"].Items = &jsonschema.Schema{Type: "object"}
+	return d
 }

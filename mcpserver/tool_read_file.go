@@ -43,7 +43,7 @@ func readFile(cfg *Config) *definition {
 			"INVALID: bytes that are not UTF-8 (use encoding base64), or a directory. NOT_FOUND: no such file. A stopped machine is booted first (startedMachine), and on cloud billed as running.",
 		hints: hints{readOnly: true, idempotent: true},
 	}, func(s set) {
-		s.text("name", "path").encoding().def("offset", 0).least("offset", 0).def("length", cfg.MaxOutputBytes).least("length", 1).most("length", maxPage)
+		s.text("name", "path").encoding().least("offset", 0).def("length", cfg.MaxOutputBytes).least("length", 1).most("length", maxPage)
 	}, runReadFile)
 }
 

@@ -8,7 +8,7 @@ import (
 
 type startMachineArgs struct {
 	nameArgs
-	Wait bool `json:"wait,omitempty" jsonschema:"until it takes commands"`
+	Wait bool `json:"wait,omitempty" jsonschema:"until it takes commands; else ready is false"`
 }
 
 type readyResult struct {
@@ -21,7 +21,7 @@ func startMachine(cfg *Config) *definition {
 		name: "start-machine", title: "Start machine", toolset: "core",
 		description: "Boot a stopped machine and wait until it takes commands. One that runs is left as it is. " +
 			"run-command, read-file and write-file boot a stopped machine by themselves; use this to boot one ahead. On cloud it is then billed as running. " +
-			"Its disks are as they were; its cmd starts again, other processes do not. Returns the machine and ready: whether it takes commands. NOT_READY: no command within " + seconds(cfg.ReadyTimeout) + " s; it stays, see machine-logs.",
+			"Its disks are as they were; its cmd starts again, other processes do not. Returns the machine as get-machine does, and ready: whether it takes commands. NOT_READY: no command within " + seconds(cfg.ReadyTimeout) + " s; it stays, see machine-logs.",
 		hints: hints{idempotent: true},
 	}, func(s set) { s.text("name").def("wait", true) }, func(ctx context.Context, c *call, in startMachineArgs) (*readyResult, error) {
 		m := c.machine(in.Name)

@@ -21,8 +21,8 @@ type writeFileResult struct {
 func writeFile(*Config) *definition {
 	return define(about{
 		name: "write-file", title: "Write file", toolset: "core",
-		description: "Write a file in a machine, replacing one that is there: the old one stays whole until the new is complete, and mode and owner are kept. Missing directories are made. " +
-			"A new file belongs to root with mode 0644. To change a mode, or a part of a file, use run-command with chmod or sed. For bytes that are not text use base64. A call has at most " + strconv.Itoa(maxLine>>20) + " MiB. A stopped machine is booted first (startedMachine), and on cloud billed as running. Returns the size in bytes.",
+		description: "Write a file in a machine, replacing one that is there: the old one stays whole until the new is complete, and mode and owner are kept; a link is followed. Missing directories are made. " +
+			"A new file belongs to root with mode 0644. To change a mode, or a part of a file, use run-command with chmod or sed. For bytes that are not text use base64. A call has at most " + strconv.Itoa(maxLine>>20) + " MiB as sent, base64 included. A stopped machine is booted first (startedMachine), and on cloud billed as running. Returns the size in bytes.",
 		hints: hints{destructive: true, idempotent: true},
 	}, func(s set) {
 		s.text("name", "path").encoding()
