@@ -101,6 +101,7 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *mcpserver.Options) { o.Config.Targets, o.Local, o.Cloud = "both", unreachable(), unreachable() })
 	c := connect(t, s.Server, nil)
+	seen := map[string]bool{}
 	for _, tool := range tools(t, c) {
 		var in jsonschema.Schema
 		data, err := json.Marshal(tool.InputSchema)
@@ -118,11 +119,19 @@ func TestArguments(t *testing.T) {
 		}
 		c.refuses(tool, withArgument(whole, "gest", 1), `unknown argument "gest"`)
 		for _, name := range slices.Sorted(maps.Keys(in.Properties)) {
+			schema, err := json.Marshal(in.Properties[name])
+			if err != nil {
+				t.Fatal(err)
+			}
 			for want, values := range misfits(in.Properties[name], name) {
+				if seen[name+string(schema)] {
+					values = values[:1] // another tool has had the rest
+				}
 				for _, v := range values {
 					c.refuses(tool, withArgument(whole, name, v), want)
 				}
 			}
+			seen[name+string(schema)] = true
 		}
 	}
 }
