@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/smol-machines/smol-go/mcpserver"
 	"github.com/smol-machines/smol-go/smol"
@@ -28,6 +29,7 @@ func TestErrorCodes(t *testing.T) {
 		{of(smol.CodeUnauthenticated), mcpserver.CodeUnauthorized, ""},
 		{of(smol.CodePermissionDenied), mcpserver.CodeForbidden, ""},
 		{of(smol.CodeRateLimited), mcpserver.CodeRateLimited, ""},
+		{&smol.Error{Code: smol.CodeRateLimited, Message: "words", Hint: "do this", RetryAfter: 1500 * time.Millisecond}, mcpserver.CodeRateLimited, "again in 2 s"},
 		{of(smol.CodeUnavailable), mcpserver.CodeUnavailable, ""},
 		{of(smol.CodeUnsupported), mcpserver.CodeUnsupported, ""},
 		{of(smol.CodeInternal), mcpserver.CodeInternal, ""},
@@ -35,6 +37,10 @@ func TestErrorCodes(t *testing.T) {
 		{errors.New("strange"), mcpserver.CodeInternal, "strange"},
 		{context.DeadlineExceeded, mcpserver.CodeTimeout, ""},
 		{&smol.StateError{Want: smol.StateRunning, Got: smol.StateFailed, Reason: "disk full"}, mcpserver.CodeConflict, "disk full"},
+		{&smol.StateError{Want: smol.StateRunning, Got: smol.StateFrozen}, mcpserver.CodeConflict, "Delete its branches"},
+		{&smol.StateError{Want: smol.StateRunning, Got: smol.StateUnreachable}, mcpserver.CodeConflict, "stop-machine"},
+		{&smol.StateError{Want: smol.StateRunning, Got: smol.StatePaused}, mcpserver.CodeConflict, "No tool here"},
+		{&smol.Error{Code: smol.CodeConflict, Message: "words", Hint: "first this; then Machine.Stop; at last that"}, mcpserver.CodeConflict, "first this; at last that"},
 		{&smol.Error{Code: smol.CodeUnavailable, Message: "no smolvm", Hint: "install it", Err: local.ErrNotServed}, mcpserver.CodeLocalUnavailable, "install it"},
 		{&smol.Error{Code: smol.CodeUnsupported, Message: "old", Err: local.ErrTooOld}, mcpserver.CodeSmolvmTooOld, ""},
 	}
