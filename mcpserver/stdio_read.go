@@ -86,6 +86,10 @@ func (c *lines) take(line []byte) {
 
 // takeOne takes a message that came alone, or as a part of a batch.
 func (c *lines) takeOne(data []byte, b *batch) {
+	if req, id := ordinary(data); req != nil {
+		c.pass(req, len(data), id, b)
+		return
+	}
 	var head struct {
 		ID     json.RawMessage `json:"id"`
 		Method json.RawMessage `json:"method"`
