@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -80,7 +81,8 @@ func requestID(ctx context.Context) string {
 // logRequests gives each request an id and logs how it ended. Arguments and results are never logged: they hold secrets.
 func (s *Server) logRequests(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		id := fmt.Sprintf("r%d", requestCount.Add(1))
+		growStack(len(method))
+		id := "r" + strconv.FormatUint(requestCount.Add(1), 10)
 		ctx = context.WithValue(ctx, requestKey{}, id)
 		began := time.Now()
 		res, err := next(ctx, method, req)

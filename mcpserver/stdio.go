@@ -101,11 +101,10 @@ func (c *lines) Write(_ context.Context, msg jsonrpc.Message) error {
 	if m, ok := msg.(*jsonrpc.Response); ok && m.Error != nil {
 		m.Error = coded(m.Error)
 	}
-	data, err := jsonrpc.EncodeMessage(msg)
+	data, err := encodeMessage(msg)
 	if err != nil {
 		return err
 	}
-	data = plainJSON(data)
 	switch m := msg.(type) {
 	case *jsonrpc.Response:
 		return c.answer(m, data)

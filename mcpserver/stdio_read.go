@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -146,6 +147,8 @@ func (c *lines) pass(msg jsonrpc.Message, size int, id json.RawMessage, b *batch
 func (c *lines) deliver(msg jsonrpc.Message) {
 	select {
 	case c.in <- msg:
+		// The SDK works on it now, on this thread. The next read may block in the system, and another thread would have to be woken for the message.
+		runtime.Gosched()
 	case <-c.eof: // it was left
 	case <-c.shut:
 	}

@@ -8,6 +8,24 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
+// encodeMessage returns msg in JSON, on one line. A result is put between its braces as it is: the SDK has encoded it before, and would check and copy
+// it once more.
+func encodeMessage(msg jsonrpc.Message) ([]byte, error) {
+	m, ok := msg.(*jsonrpc.Response)
+	if !ok || m.Error != nil || len(m.Result) == 0 {
+		data, err := jsonrpc.EncodeMessage(msg)
+		return plainJSON(data), err
+	}
+	id, err := encode(m.ID.Raw())
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, 0, len(m.Result)+len(id)+40)
+	data = append(append(data, `{"jsonrpc":"2.0","id":`...), id...)
+	data = append(append(data, `,"result":`...), m.Result...)
+	return plainJSON(append(data, '}')), nil
+}
+
 // answer writes the answer to a call, or keeps it until those of its whole batch are there.
 func (c *lines) answer(m *jsonrpc.Response, data []byte) error {
 	c.mu.Lock()
