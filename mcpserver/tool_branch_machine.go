@@ -20,7 +20,7 @@ func branchMachine(cfg *Config) *definition {
 		description: "Make a running copy of a running machine with its disks, memory, size and egress: to try something without touching the original, or several things from one state. " +
 			"The source must have been created with branchable: true, else CONFLICT; so is a taken childName. smolvm before 1.17 freezes the source: it takes no commands any more, only branches. " +
 			"A copy named " + cfg.MachinePrefix + "... is deleted when this session ends; another stays (see deletesAt), and on cloud is billed. While it exists, stopping or deleting the source may be CONFLICT. " +
-			"Returns the copy, its ports on other host ports, and ready: whether it takes commands. NOT_READY: no command in time; it is deleted.",
+			"Returns the copy, its ports on other host ports, and ready: whether it takes commands. NOT_READY: no command in time; the copy is deleted.",
 		hints: hints{},
 	}, func(s set) { s.text("name", "childName").def("wait", true) }, func(ctx context.Context, c *call, in branchMachineArgs) (*readyResult, error) {
 		m, err := c.branch(ctx, in)

@@ -16,7 +16,7 @@ type createMachineArgs struct {
 	Mounts     []mountArg        `json:"mounts,omitempty" jsonschema:"local only"`
 	StorageGB  int               `json:"storageGb,omitempty" jsonschema:"GiB: disk of /workspace; default: local 20, cloud as the image"`
 	OverlayGB  int               `json:"overlayGb,omitempty" jsonschema:"GiB, local only: disk of /; default: 10"`
-	Cmd        []string          `json:"cmd,omitempty" jsonschema:"argv started at boot instead of the image's own; default: sleeps"`
+	Cmd        []string          `json:"cmd,omitempty" jsonschema:"argv started at boot; default: only sleeps, the image's own is never run"`
 	Env        map[string]string `json:"env,omitempty" jsonschema:"for every command"`
 	Start      bool              `json:"start,omitempty" jsonschema:"boot it and wait"`
 	Branchable bool              `json:"branchable,omitempty" jsonschema:"for branch-machine; cannot be set later"`
@@ -50,7 +50,7 @@ func createMachine(cfg *Config) *definition {
 		description: "Create a virtual machine from an OCI image, boot it and wait until it takes commands. " +
 			"Use it for work of several steps, run-once for a single command. Next: write-file, run-command. " +
 			"A machine without a name, or with one that begins with " + cfg.MachinePrefix + ", is ephemeral: deleted when this session ends, and on cloud stopped after " + seconds(cfg.EphemeralAutoStop) + " s without calls or traffic, even if a job runs, and deleted " + seconds(cfg.EphemeralTTL) + " s after creation, in use or not. Any other stays until delete-machine, on cloud billed. " +
-			"Locally a pull may need network: open. A mount's source must lie below a directory that the server allows. " +
+			"Locally a pull may need egress. A mount's source must lie below a directory that the server allows. " +
 			"Returns the machine as get-machine does, with the chosen host ports, and ready: whether it takes commands. CONFLICT: the name is taken. NOT_FOUND: no such image. NOT_READY: no command within " + seconds(cfg.ReadyTimeout) + " s. A create that fails leaves nothing.",
 		hints: hints{openWorld: true},
 	}, func(s set) {

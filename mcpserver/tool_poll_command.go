@@ -24,7 +24,7 @@ type jobArgs struct {
 func pollCommand(cfg *Config) *definition {
 	return briefOverflow(define(about{
 		name: "poll-command", title: "Poll command", toolset: "jobs",
-		description: "Wait for a command that run-command left running. Returns what run-command does, with the output since the offsets (bytes); of more than " + bytesText(cfg.MaxOutputBytes) + " the beginning and the end. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
+		description: "Wait for a command that run-command left running. Returns what run-command does, with the output since the offsets (bytes, default 0); of more than " + bytesText(cfg.MaxOutputBytes) + " the beginning and the end. It returns when the command ends, or after waitSecs with running: true: call it again with the offsets it gave. " +
 			"Changes nothing; an offset can be polled again, also after the end. Also for commands of an earlier session, which list-commands finds. " +
 			"NOT_FOUND: no such job. CONFLICT: the machine does not run; after a restart the jobs it cut off are lost: exitCode null, running false.",
 		hints: hints{readOnly: true, idempotent: true},

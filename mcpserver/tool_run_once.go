@@ -32,7 +32,7 @@ func runOnce(cfg *Config) *definition {
 		description: "Create a machine, run one command in it, return its output and exit code, and delete the machine whatever happens; on cloud it is billed meanwhile. " +
 			"For several steps, long work, or to read files afterwards, use create-machine and run-command. Waits for the pull, for the boot, at most " + seconds(cfg.ReadyTimeout) + " s, and until the command ends or timeoutSecs (at most " + seconds(cfg.MaxExecTimeout) + ") kills it. " +
 			"Returns what run-command does, never running and with overflow empty: of each stream " + bytesText(cfg.MaxOutputBytes) + " come back, the beginning and the end; the rest is lost. " +
-			"Locally a pull may need network: open.",
+			"Locally a pull may need egress.",
 		hints: hints{openWorld: true},
 	}, func(s set) {
 		s.text("image").commandArgs(cfg).size(cfg).egress(cfg.RunOnceNetwork)
