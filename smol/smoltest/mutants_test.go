@@ -1,7 +1,6 @@
 package smoltest_test
 
 import (
-	"runtime"
 	"testing"
 	"time"
 
@@ -20,9 +19,6 @@ func suiteOf(t *testing.T, wrap func(smol.Backend) smol.Backend) *smoltest.Backe
 
 // TestMutants: the suite fails on each mutant, and not on the backend that they are made from.
 func TestMutants(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("files of a scripted machine have no modes there, which the suite asks for")
-	}
 	for f := range smoltest.CheckBackend(t.Context(), suiteOf(t, func(b smol.Backend) smol.Backend { return b })) {
 		t.Errorf("without a fault: %v", f)
 	}

@@ -22,6 +22,7 @@ var (
 
 // place is where a guest path lies on the host.
 type place struct {
+	at       string // the guest path, without symbolic links
 	root     *os.Root
 	rel      string
 	readOnly bool
@@ -38,10 +39,10 @@ func (t *Tree) find(name string, follow bool) (place, error) {
 
 // place is where a path without symbolic links lies.
 func (t *Tree) place(at string) (place, error) {
-	p := place{root: t.root, rel: at[1:]}
+	p := place{at: at, root: t.root, rel: at[1:]}
 	for _, m := range t.mounts {
 		if rest, ok := strings.CutPrefix(at, m.at); ok && (rest == "" || rest[0] == '/') {
-			p = place{root: m.root, rel: strings.TrimPrefix(rest, "/"), readOnly: m.readOnly}
+			p = place{at: at, root: m.root, rel: strings.TrimPrefix(rest, "/"), readOnly: m.readOnly}
 			break
 		}
 	}

@@ -115,8 +115,21 @@ func (g *maker) Copy(ctx context.Context, dst, src string) error {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil // a machine that was never booted has no disk
 	}
+	if err := g.saveModes(src); err != nil {
+		return errors.Join(err, os.RemoveAll(dst))
+	}
 	if err := copyTree(ctx, filepath.Join(dst, "root"), from); err != nil {
 		return errors.Join(err, os.RemoveAll(dst))
+	}
+	return nil
+}
+
+// saveModes writes down what a machine that runs in dir knows alone.
+func (g *maker) saveModes(dir string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := g.live[dir]; i != nil {
+		return i.tree.modes.save()
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ var ErrReadOnly = errors.New("read-only file system")
 type Tree struct {
 	root   *os.Root
 	mounts []mount
+	modes  *modes
 }
 
 // mount is a host directory that covers the guest path at.
@@ -42,7 +43,12 @@ func OpenTree(dir string, mounts []sim.Mount) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{root: root}
+	modes, err := openModes(dir)
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	t := &Tree{root: root, modes: modes}
 	for _, m := range mounts {
 		if err := t.mount(m); err != nil {
 			t.Close()
@@ -72,7 +78,7 @@ func (t *Tree) mount(m sim.Mount) error {
 
 // Close releases the tree. It deletes nothing.
 func (t *Tree) Close() error {
-	errs := []error{t.root.Close()}
+	errs := []error{t.modes.save(), t.root.Close()}
 	for _, m := range t.mounts {
 		errs = append(errs, m.root.Close())
 	}
@@ -81,12 +87,17 @@ func (t *Tree) Close() error {
 
 // Stat describes the file, following symbolic links.
 func (t *Tree) Stat(name string) (fs.FileInfo, error) {
-	return onPlace(t, "stat", name, true, func(p place) (fs.FileInfo, error) { return p.root.Lstat(p.rel) })
+	return onPlace(t, "stat", name, true, t.lstat)
 }
 
 // Lstat describes the file, or the symbolic link if it is one.
 func (t *Tree) Lstat(name string) (fs.FileInfo, error) {
-	return onPlace(t, "lstat", name, false, func(p place) (fs.FileInfo, error) { return p.root.Lstat(p.rel) })
+	return onPlace(t, "lstat", name, false, t.lstat)
+}
+
+func (t *Tree) lstat(p place) (fs.FileInfo, error) {
+	fi, err := p.root.Lstat(p.rel)
+	return t.modes.info(p, fi, err)
 }
 
 // Readlink returns what a symbolic link says, with slashes.
@@ -106,7 +117,12 @@ func (t *Tree) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, erro
 		if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND) != 0 && p.readOnly {
 			return nil, ErrReadOnly
 		}
-		return p.root.OpenFile(p.rel, flag, perm)
+		made := func() {}
+		if flag&os.O_CREATE != 0 {
+			made = t.modes.making(p, perm, false)
+		}
+		f, err := p.root.OpenFile(p.rel, flag, perm)
+		return f, then(err, made)
 	})
 }
 
@@ -142,5 +158,11 @@ func (f treeFS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	return f.t.Open("/" + name)
+	return onPlace(f.t, "open", "/"+name, true, func(p place) (fs.File, error) {
+		file, err := p.root.Open(p.rel)
+		if err != nil {
+			return nil, err // a nil *os.File is not a nil fs.File
+		}
+		return f.t.modes.opened(p, file), nil
+	})
 }

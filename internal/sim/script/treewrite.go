@@ -15,7 +15,10 @@ import (
 
 // Mkdir makes one directory.
 func (t *Tree) Mkdir(name string, perm fs.FileMode) error {
-	return t.change("mkdir", name, false, func(p place) error { return p.root.Mkdir(p.rel, perm) })
+	return t.change("mkdir", name, false, func(p place) error {
+		made := t.modes.making(p, perm, false)
+		return then(p.root.Mkdir(p.rel, perm), made)
+	})
 }
 
 // MkdirAll makes a directory with its parents; one that exists is left as it is.
@@ -23,17 +26,24 @@ func (t *Tree) MkdirAll(name string, perm fs.FileMode) error {
 	if fi, err := t.Stat(name); err == nil && fi.IsDir() {
 		return nil
 	}
-	return t.change("mkdir", name, true, func(p place) error { return p.root.MkdirAll(p.rel, perm) })
+	return t.change("mkdir", name, true, func(p place) error {
+		made := t.modes.making(p, perm, true)
+		return then(p.root.MkdirAll(p.rel, perm), made)
+	})
 }
 
 // Remove deletes a file, a symbolic link or an empty directory.
 func (t *Tree) Remove(name string) error {
-	return t.change("remove", name, false, func(p place) error { return p.root.Remove(p.rel) })
+	return t.change("remove", name, false, func(p place) error {
+		return then(p.root.Remove(p.rel), func() { t.modes.removed(p) })
+	})
 }
 
 // RemoveAll deletes name with everything below it; there being nothing is not an error.
 func (t *Tree) RemoveAll(name string) error {
-	return t.change("remove", name, false, func(p place) error { return p.root.RemoveAll(p.rel) })
+	return t.change("remove", name, false, func(p place) error {
+		return then(p.root.RemoveAll(p.rel), func() { t.modes.removed(p) })
+	})
 }
 
 // Symlink makes newname say oldname, which need not exist.
@@ -51,7 +61,7 @@ func (t *Tree) Link(oldname, newname string) error {
 		if from.root != to.root {
 			return errCrossDevice
 		}
-		return to.root.Link(from.rel, to.rel)
+		return then(to.root.Link(from.rel, to.rel), func() { t.modes.linked(from, to) })
 	})
 }
 
@@ -68,13 +78,21 @@ func (t *Tree) Rename(oldname, newname string) error {
 		if from.root != to.root {
 			return errCrossDevice
 		}
-		return to.root.Rename(from.rel, to.rel)
+		return then(to.root.Rename(from.rel, to.rel), func() { t.modes.renamed(from, to) })
 	})
 }
 
-// Chmod sets the permission bits of a file; Windows knows only the one that forbids writing.
+// then calls next unless there is an error, which it returns.
+func then(err error, next func()) error {
+	if err == nil {
+		next()
+	}
+	return err
+}
+
+// Chmod sets the permission bits of a file. On Windows only the tree knows of them.
 func (t *Tree) Chmod(name string, perm fs.FileMode) error {
-	return t.change("chmod", name, true, func(p place) error { return p.root.Chmod(p.rel, perm) })
+	return t.change("chmod", name, true, func(p place) error { return t.modes.chmod(p, perm) })
 }
 
 // Chtimes sets when a file was last changed.
@@ -144,7 +162,7 @@ func copyTree(ctx context.Context, dst, src string) error {
 		return err
 	}
 	defer to.Close()
-	return fs.WalkDir(from.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(from.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err := errors.Join(err, ctx.Err()); err != nil || name == "." {
 			return err
 		}
@@ -154,6 +172,10 @@ func copyTree(ctx context.Context, dst, src string) error {
 		}
 		return copyEntry(to, from, filepath.FromSlash(name), fi)
 	})
+	if err != nil {
+		return err
+	}
+	return copyModes(dst, src)
 }
 
 func copyEntry(to, from *os.Root, name string, fi fs.FileInfo) error {
