@@ -18,7 +18,7 @@ func (*modes) save() error { return nil }
 
 func (*modes) info(_ place, fi fs.FileInfo, err error) (fs.FileInfo, error) { return fi, err }
 
-func (*modes) opened(_ place, f *os.File) fs.File { return f }
+func (*modes) opened(_ place, f *os.File) fs.ReadDirFile { return f }
 
 // making returns what is to be called when the file or directory, and with parents those above it, have been made.
 func (*modes) making(place, fs.FileMode, bool) func() { return func() {} }

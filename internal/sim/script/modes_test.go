@@ -3,6 +3,7 @@ package script_test
 import (
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,34 @@ func TestTreeModes(t *testing.T) {
 	if diff := cmp.Diff(want, modesOf(t, tree, "/w")); diff != "" {
 		t.Errorf("opened again (-want +got):\n%s", diff)
 	}
+}
+
+// TestTreeHardNames makes files with names that Linux allows and other systems do not.
+func TestTreeHardNames(t *testing.T) {
+	tree, _ := newTree(t)
+	names := []string{"a", "<b>|\\", "c:\"d\"", "new\nline", "star*?", "trailing dot.", "trailing space ", "ü..."}
+	for _, name := range names {
+		write(t, tree, "/d/"+name+"/f", name)
+		if got, err := tree.ReadFile("/d/" + name + "/f"); string(got) != name {
+			t.Errorf("%q holds %q, %v", name, got, err)
+		}
+		if fi, err := tree.Stat("/d/" + name); err != nil || fi.Name() != name {
+			t.Errorf("stat of %q: %v, %v", name, fi, err)
+		}
+	}
+	entries, err := tree.ReadDir("/d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, e := range entries {
+		listed = append(listed, e.Name())
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(names, listed); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	modesOf(t, tree, "/d")
 }
 
 // TestCopyModes copies the disk of a machine that runs.

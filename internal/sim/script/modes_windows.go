@@ -76,17 +76,22 @@ func (m *modes) save() error {
 	return err
 }
 
-// modeInfo is a file with the mode that its machine knows.
+// modeInfo is a file with the name and mode that its machine knows.
 type modeInfo struct {
 	fs.FileInfo
 	mode fs.FileMode
 }
 
+func (i *modeInfo) Name() string { return guestName(i.FileInfo.Name()) }
+
 func (i *modeInfo) Mode() fs.FileMode { return i.mode }
 
 func (m *modes) info(p place, fi fs.FileInfo, err error) (fs.FileInfo, error) {
-	if err != nil || !fi.IsDir() && !fi.Mode().IsRegular() {
-		return fi, err
+	if err != nil {
+		return nil, err
+	}
+	if !fi.IsDir() && !fi.Mode().IsRegular() {
+		return &modeInfo{fi, fi.Mode()}, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,14 +106,14 @@ func (m *modes) info(p place, fi fs.FileInfo, err error) (fs.FileInfo, error) {
 	return &modeInfo{fi, fi.Mode().Type() | mode}, nil
 }
 
-// modeFile is an open file that tells of modes as its machine does.
+// modeFile is an open file that tells of names and modes as its machine does.
 type modeFile struct {
 	*os.File
 	at    place
 	modes *modes
 }
 
-func (m *modes) opened(p place, f *os.File) fs.File { return &modeFile{f, p, m} }
+func (m *modes) opened(p place, f *os.File) fs.ReadDirFile { return &modeFile{f, p, m} }
 
 func (f *modeFile) Stat() (fs.FileInfo, error) {
 	fi, err := f.File.Stat()
@@ -119,7 +124,7 @@ func (f *modeFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	entries, err := f.File.ReadDir(n)
 	for k, e := range entries {
 		at := f.at
-		at.at = path.Join(at.at, e.Name())
+		at.at = path.Join(at.at, guestName(e.Name()))
 		fi, err := e.Info()
 		if fi, err = f.modes.info(at, fi, err); err != nil {
 			return nil, err

@@ -46,11 +46,12 @@ func (t *Tree) place(at string) (place, error) {
 			break
 		}
 	}
+	p.rel = hostPath(p.rel)
 	if p.rel == "" {
 		p.rel = "."
 	}
 	var err error
-	// Localize also refuses what this host cannot express: NUL, and on Windows a backslash or a device name.
+	// Localize also refuses what this host cannot express: NUL, and on Windows the name of a device.
 	p.rel, err = filepath.Localize(p.rel)
 	if err != nil {
 		return place{}, fs.ErrInvalid

@@ -128,7 +128,7 @@ func (t *Tree) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, erro
 
 // ReadDir lists a directory in the order of names.
 func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
-	d, err := t.Open(name)
+	d, err := t.view(name)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +136,17 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := d.ReadDir(-1)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, guestError("readdir", name, err)
+}
+
+// view opens a file or directory for reading, which tells of names and modes as the machine does.
+func (t *Tree) view(name string) (fs.ReadDirFile, error) {
+	return onPlace(t, "open", name, true, func(p place) (fs.ReadDirFile, error) {
+		f, err := p.root.Open(p.rel)
+		if err != nil {
+			return nil, err // a nil *os.File is not a nil fs.ReadDirFile
+		}
+		return t.modes.opened(p, f), nil
+	})
 }
 
 // ReadFile returns what a file holds.
@@ -158,11 +169,5 @@ func (f treeFS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	return onPlace(f.t, "open", "/"+name, true, func(p place) (fs.File, error) {
-		file, err := p.root.Open(p.rel)
-		if err != nil {
-			return nil, err // a nil *os.File is not a nil fs.File
-		}
-		return f.t.modes.opened(p, file), nil
-	})
+	return f.t.view("/" + name)
 }
