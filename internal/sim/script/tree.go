@@ -39,7 +39,7 @@ func OpenTree(dir string, mounts []sim.Mount) (*Tree, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openRoot(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,16 @@ func OpenTree(dir string, mounts []sim.Mount) (*Tree, error) {
 	return t, nil
 }
 
+// openRoot opens a directory that others may delete meanwhile: Windows allows that only for what was opened inside a root.
+func openRoot(dir string) (*os.Root, error) {
+	outer, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer outer.Close()
+	return outer.OpenRoot(".")
+}
+
 // mount puts m on top of what is there already.
 func (t *Tree) mount(m sim.Mount) error {
 	at := path.Clean("/" + m.Target)
@@ -67,7 +77,7 @@ func (t *Tree) mount(m sim.Mount) error {
 	if err := t.MkdirAll(at, 0o755); err != nil && !errors.Is(err, ErrReadOnly) {
 		return err
 	}
-	root, err := os.OpenRoot(m.Source)
+	root, err := openRoot(m.Source)
 	if err != nil {
 		return err
 	}

@@ -211,6 +211,9 @@ func TestTreeMounts(t *testing.T) {
 	if err := tree.Link("/data/sub/f", "/f"); err == nil || !strings.Contains(err.Error(), "cross-device") {
 		t.Errorf("a link across a mount: %v", err)
 	}
+	if err := os.RemoveAll(rw); err != nil {
+		t.Errorf("the host cannot delete what is mounted: %v", err)
+	}
 }
 
 func TestOpenTreeRefuses(t *testing.T) {
