@@ -91,7 +91,7 @@ func (s *Suite) replay(t testing.TB, f *fact) error {
 	if err := os.Mkdir(r.Tmp, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r.Vars["tmp"] = r.Tmp
+	r.Vars["tmp"] = filepath.ToSlash(r.Tmp) // which is written in JSON as it is, and means the same to Windows
 	r.service = s.New(r)
 	for _, d := range f.directives {
 		if err := r.directive(d); err != nil {

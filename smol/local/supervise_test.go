@@ -162,11 +162,12 @@ func TestServeOptions(t *testing.T) {
 // TestServePlaces is where a serve is looked for and kept on the three systems.
 func TestServePlaces(t *testing.T) {
 	t.Parallel()
-	xdg := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": "/run/user/7"}[name] }
+	disk := filepath.VolumeName(t.TempDir()) // what is absolute is so on this host
+	xdg := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": disk + "/run/user/7"}[name] }
 	none := func(string) string { return "" }
 	relative := func(name string) string { return map[string]string{"XDG_RUNTIME_DIR": "run/user"}[name] }
 	long := func(name string) string {
-		return map[string]string{"XDG_RUNTIME_DIR": "/" + strings.Repeat("x", 200)}[name]
+		return map[string]string{"XDG_RUNTIME_DIR": disk + "/" + strings.Repeat("x", 200)}[name]
 	}
 	for _, tt := range []struct {
 		goos   string
@@ -174,14 +175,14 @@ func TestServePlaces(t *testing.T) {
 		dir    string
 		usual  []string
 	}{
-		{"linux", xdg, "/run/user/7/smol-mcp", []string{"unix:///run/user/7/smolvm.sock", "unix:///tmp/smolvm.sock"}},
+		{"linux", xdg, disk + "/run/user/7/smol-mcp", []string{"unix://" + disk + "/run/user/7/smolvm.sock", "unix:///tmp/smolvm.sock"}},
 		{"linux", none, "/temp/smol-mcp-7", []string{"unix:///tmp/smolvm.sock"}},
 		{"linux", relative, "/temp/smol-mcp-7", []string{"unix:///tmp/smolvm.sock"}},
 		{"linux", long, long("XDG_RUNTIME_DIR") + "/smol-mcp", []string{"unix:///tmp/smolvm.sock"}},
 		{"darwin", none, "/temp/smol-mcp-7", []string{"unix:///tmp/smolvm.sock"}},
-		{"windows", xdg, "/cache/smol-mcp", []string{"http://127.0.0.1:8080"}},
+		{"windows", xdg, disk + "/cache/smol-mcp", []string{"http://127.0.0.1:8080"}},
 	} {
-		if got := filepath.ToSlash(local.RuntimeDir(tt.goos, tt.getenv, "/temp", "/cache", 7)); got != tt.dir {
+		if got := filepath.ToSlash(local.RuntimeDir(tt.goos, tt.getenv, "/temp", disk+"/cache", 7)); got != tt.dir {
 			t.Errorf("%s: runtime directory %s, want %s", tt.goos, got, tt.dir)
 		}
 		usual := local.UsualFor(tt.goos, tt.getenv)
