@@ -69,6 +69,6 @@ func serverKeys(c *Config) []configKey {
 		{name: "httpAllowedOrigins", env: "SMOL_MCP_HTTP_ALLOWED_ORIGINS", doc: "Origin headers that are accepted", value: listValue{&c.HTTPAllowedOrigins, isOrigin}},
 		{name: "authToken", env: "SMOL_MCP_AUTH_TOKEN", doc: "what callers over HTTP must show", value: textValue{&c.AuthToken, isAuthToken}, secret: true},
 		{name: "toolsets", env: "SMOL_MCP_TOOLSETS", def: "core,jobs", doc: "groups of tools that are listed", value: toolsetsValue{&c.Toolsets}},
-		{name: "readOnly", env: "SMOL_MCP_READ_ONLY", def: "false", doc: "list only tools that change nothing", value: boolValue{&c.ReadOnly}},
+		{name: "readOnly", env: "SMOL_MCP_READ_ONLY", def: "false", doc: "list only tools that change nothing; read-file then boots nothing", value: boolValue{&c.ReadOnly}},
 	}
 }

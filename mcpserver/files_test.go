@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/smol-machines/smol-go/mcpserver"
+	"github.com/smol-machines/smol-go/smol"
 )
 
 // TestPages reads a text of characters of several lengths in pages of every length, which together are the text.
@@ -66,4 +67,33 @@ func TestFiles(t *testing.T) {
 	c.fails(mcpserver.CodeInvalid, "read-file", file("/workspace", nil))
 	c.fails(mcpserver.CodeInvalid, "read-file", file("relative", nil))
 	c.fails(mcpserver.CodeInvalid, "write-file", file("/workspace/a\x00b", args{"content": "x"}))
+}
+
+// TestReadOnlyBootsNothing: a server that changes nothing reads files of machines that run, and of no other.
+func TestReadOnlyBootsNothing(t *testing.T) {
+	t.Parallel()
+	s, l := locally(t, func(o *mcpserver.Options) { o.Config.ReadOnly = true })
+	m, err := l.Service(t).Fleet.Create(t.Context(), smol.Spec{Name: "box", Image: "alpine", Network: smol.Network{Open: true}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.WriteFile(t.Context(), "/workspace/a", []byte("text"), nil); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, s.Server, nil)
+	file := args{"name": "box", "path": "/workspace/a"}
+	if got := c.call("read-file", file); got["content"] != "text" || got["startedMachine"] != false {
+		t.Errorf("of a machine that runs: %v", got)
+	}
+	if err := m.Stop(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	before := l.Count("POST", "/api/v1/machines/*/start")
+	if text := c.fails(mcpserver.CodeConflict, "read-file", file); !strings.Contains(text, "box is stopped") {
+		t.Errorf("of a machine that does not run: %s", text)
+	}
+	if n := l.Count("POST", "/api/v1/machines/*/start") - before; n != 0 {
+		t.Errorf("%d machines were booted", n)
+	}
+	c.fails(mcpserver.CodeNotFound, "read-file", args{"name": "none", "path": "/workspace/a"})
 }

@@ -36,12 +36,16 @@ type readFileResult struct {
 }
 
 func readFile(cfg *Config) *definition {
+	stopped := "A stopped machine is booted first (startedMachine), and on cloud billed as running."
+	if cfg.ReadOnly {
+		stopped = "CONFLICT: the machine does not run."
+	}
 	return define(about{
 		name: "read-file", title: "Read file", toolset: "core",
 		description: "Read a file of a machine, or a page of it. To find parts by content use run-command with grep. Returns the content and size, that of the whole file. " +
 			"offset and length count bytes; eof: false means that more follows from offset + bytes. A utf8 page never splits a character, so bytes may differ from length. " +
-			"INVALID: bytes that are not UTF-8 (use encoding base64), or a directory. NOT_FOUND: no such file. A stopped machine is booted first (startedMachine), and on cloud billed as running.",
-		hints: hints{readOnly: true, idempotent: true},
+			"INVALID: bytes that are not UTF-8 (use encoding base64), or a directory. NOT_FOUND: no such file. " + stopped,
+		hints: hints{readOnly: cfg.ReadOnly, idempotent: true},
 	}, func(s set) {
 		s.text("name", "path").encoding().least("offset", 0).def("length", cfg.MaxOutputBytes).least("length", 1).most("length", maxPage)
 	}, runReadFile)
@@ -52,6 +56,15 @@ func (s set) encoding() set { return s.def("encoding", "utf8").enum("encoding", 
 
 func runReadFile(ctx context.Context, c *call, in readFileArgs) (*readFileResult, error) {
 	m := c.machine(in.Name)
+	if c.config().ReadOnly { // which boots nothing
+		info, err := m.Info(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if info.State != smol.StateRunning {
+			return nil, fail(CodeConflict, "%s is %s, and this server changes nothing", in.Name, info.State).hint("Boot it with another program.")
+		}
+	}
 	// What is read beyond the page tells whether anything follows, and completes the character at its end.
 	data, err := readRange(ctx, m, in.Path, in.Offset, in.Length+utf8.UTFMax)
 	if err != nil {
