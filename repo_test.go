@@ -283,6 +283,7 @@ func TestSkipsAreCounted(t *testing.T) {
 		"internal/guest/file_script_linux_test.go": "no shell is installed at all",
 		"internal/sim/disks/disks_test.go":         "the system has no Unix sockets",
 		"internal/sim/local/http_test.go":          "making links needs a right on Windows",
+		"smol/tree_out_test.go":                    "making links needs a right on Windows",
 		"bench/mcp_test.go":                        "node is not installed to compare with, or the system does not tell the memory of a process",
 	}
 	for _, s := range sources(t) {

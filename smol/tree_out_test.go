@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -199,8 +200,16 @@ func TestCopyOutOfAHostileMachine(t *testing.T) {
 			if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			before, err := os.Stat(secret)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for link, target := range map[string]string{"trap": "../outside", "trap-file": "../outside/secret"} {
-				if err := os.Symlink(target, filepath.Join(top, "root", link)); err != nil {
+				err := os.Symlink(target, filepath.Join(top, "root", link))
+				if err != nil && runtime.GOOS == "windows" {
+					t.Skip("making links needs a right there")
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -223,8 +232,8 @@ func TestCopyOutOfAHostileMachine(t *testing.T) {
 			if entries, err := os.ReadDir(filepath.Join(top, "outside")); err != nil || len(entries) != 1 {
 				t.Errorf("outside has %v, %v", entries, err)
 			}
-			if info, err := os.Stat(secret); err != nil || info.Mode() != 0o600 {
-				t.Errorf("outside is changed: %v", info.Mode())
+			if info, err := os.Stat(secret); err != nil || info.Mode() != before.Mode() {
+				t.Errorf("outside is changed: %v, %v", info, err)
 			}
 			wantLinksInside(t, filepath.Join(top, "root"))
 		})
