@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/smol-machines/smol-go/internal/guest"
+	"github.com/smol-machines/smol-go/internal/rounds"
 )
 
 func TestArguments(t *testing.T) {
@@ -176,7 +177,7 @@ func TestInheritance(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
 		parallel(16, func(i int) {
-			for j := range 3 {
+			for j := range rounds.Soak(2, 3) {
 				s := m.job("sh", "-c", fmt.Sprintf("echo %d-%d; exit %d", i, j, i))
 				argv, _, err := s.Command()
 				if err != nil {

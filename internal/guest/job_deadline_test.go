@@ -50,7 +50,7 @@ func TestDeadlineThatIsNotReached(t *testing.T) {
 // A deadline that is over before the command has begun ends it all the same.
 func TestDeadlineAtOnce(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
-		for range rounds.N(5) {
+		for range rounds.Soak(3, 100) {
 			s := m.job("sh", "-c", "sleep 601 & sleep 602")
 			s.Timeout = time.Nanosecond
 			m.run(s, guest.TimedOut, 124)
@@ -62,7 +62,7 @@ func TestDeadlineAtOnce(t *testing.T) {
 // A command that kills our sleep is not ended early for it, nor late.
 func TestDeadlineWithoutItsSleep(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
-		s := m.job("sh", "-c", "while :; do killall sleep || pkill -x sleep; done 2>/dev/null")
+		s := m.job("sh", "-c", "while :; do killall sleep || pkill -x sleep; sleep 0.02; done 2>/dev/null")
 		s.Timeout, s.View.Wait = 2*time.Second, 0
 		m.start(s)
 		r := m.want(m.poll(s.ID, whole), guest.TimedOut, 124)

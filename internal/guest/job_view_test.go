@@ -125,7 +125,7 @@ func TestWaitEnds(t *testing.T) {
 func TestOutputThatGrowsAfterTheEnd(t *testing.T) {
 	onEachShell(t, func(t *testing.T, m *machine) {
 		// Standard output is the smaller of the two, and grows.
-		s := m.job("sh", "-c", "(while :; do echo x; done) & head -c 4000000 /dev/zero >&2; echo first")
+		s := m.job("sh", "-c", "(while :; do echo x; done) & head -c 1000000 /dev/zero >&2; echo first")
 		s.View.Budget = 1 << 30
 		r := m.run(s, guest.Exited, 0)
 		for range 3 {
