@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/smol-machines/smol-go/internal/rounds"
 	"github.com/smol-machines/smol-go/internal/sim"
 	"github.com/smol-machines/smol-go/internal/sim/sandbox"
 )
@@ -233,7 +234,7 @@ func TestBootOnlyOnceAtATime(t *testing.T) {
 func TestBootManyAtOnce(t *testing.T) {
 	g := sandboxGuest(t)
 	dir := t.TempDir()
-	machines := make([]sim.Instance, 64)
+	machines := make([]sim.Instance, rounds.Soak(24, 64))
 	var all errgroup.Group
 	for i := range machines {
 		all.Go(func() (err error) {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/smol-machines/smol-go/internal/sim"
+	"github.com/smol-machines/smol-go/internal/sim/sandbox"
 )
 
 func TestCommand(t *testing.T) {
@@ -88,7 +89,7 @@ func TestCommandRefused(t *testing.T) {
 		{"hostile user", sim.Command{Argv: ok, User: "../root:x:0"}, sim.ErrNoUser, "../root"},
 		{"id beyond the machine's", sim.Command{Argv: ok, User: "70000"}, sim.ErrNoUser, "70000"},
 		{"argument too long", sim.Command{Argv: []string{"echo", strings.Repeat("x", 1<<20)}}, syscall.E2BIG, "too long"},
-		{"arguments too long", sim.Command{Argv: []string{"echo", strings.Repeat("x", 8<<20)}}, syscall.E2BIG, "too long"},
+		{"arguments too long", sim.Command{Argv: []string{"echo", strings.Repeat("x", sandbox.MaxFrame)}}, syscall.E2BIG, "too long"},
 	} {
 		_, err := m.Start(t.Context(), &row.cmd)
 		if err == nil || row.want != nil && !errors.Is(err, row.want) || !strings.Contains(err.Error(), row.text) {

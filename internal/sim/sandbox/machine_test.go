@@ -120,7 +120,7 @@ func (m *machine) read(path string) string {
 // eventually waits for a condition that comes true by itself.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
+	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(20 * time.Second)
 	for !ok() {
