@@ -477,7 +477,7 @@ var fakeCommands = map[string]fakeCommand{
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
-	again := time.NewTicker(2 * time.Millisecond)
+	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	for !f() {
 		select {
