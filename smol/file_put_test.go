@@ -56,11 +56,13 @@ func TestPut(t *testing.T) {
 			{"pipe", `mkfifo /root/pipe`, "/root/pipe", nil, "", "", smol.ErrInvalid},
 			{"device", ``, "/dev/null", nil, "", "", smol.ErrInvalid},
 		}
+		var setUp strings.Builder
+		for _, tt := range tests {
+			setUp.WriteString(tt.setUp + "\n")
+		}
+		m.sh(setUp.String())
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
-				if tt.setUp != "" {
-					m.sh(tt.setUp)
-				}
 				err := m.WriteFile(t.Context(), tt.path, []byte("new\x00\xff"), tt.opts)
 				if !errors.Is(err, tt.err) {
 					t.Fatalf("got %v, want %v", err, tt.err)
@@ -338,7 +340,15 @@ func (r *tellsFirst) Read(p []byte) (int, error) {
 func TestPutIsAtomic(t *testing.T) {
 	onImages(t, func(t *testing.T, m *fileMachine) {
 		contents := [][]byte{bytes.Repeat([]byte("a"), 300_000), bytes.Repeat([]byte("b"), 300_000)}
-		for _, path := range []string{"/root/f", "/workspace/f"} {
+		paths := []string{"/root/f", "/workspace/f"}
+		switch busybox := strings.HasSuffix(t.Name(), "busybox"); {
+		case all():
+		case busybox:
+			paths = paths[1:]
+		default:
+			paths = paths[:1]
+		}
+		for _, path := range paths {
 			if err := m.WriteFile(t.Context(), path, contents[0], nil); err != nil {
 				t.Fatal(err)
 			}

@@ -94,7 +94,11 @@ func TestSimExactBytes(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{})
 	_, _ = r.Read(all)
 	onShells(t, smol.Spec{}, func(t *testing.T, _ *smoltest.Local, m *smol.Machine) {
-		for _, size := range []int{0, 1, 256<<10 + 1, len(all)} {
+		sizes := []int{0, 1, 256<<10 + 1, len(all)}
+		if !strings.HasSuffix(t.Name(), simImages[0]) && rounds.N(1) == 1 {
+			sizes = sizes[1:3]
+		}
+		for _, size := range sizes {
 			c := m.Shell("cat; printf '\\377\\000' >&2")
 			c.Stdin = bytes.NewReader(all[:size])
 			var stdout, stderr bytes.Buffer
@@ -337,8 +341,8 @@ func TestSimManyAtOnce(t *testing.T) {
 // TestSimSlowReader: whoever does not take his output holds up nobody, not even with more commands than the machine has places.
 func TestSimSlowReader(t *testing.T) {
 	l, _, m := simMachine(t, smol.Spec{Image: "busybox"})
-	const size = 1 << 20
-	if err := m.Shell(fmt.Sprintf("head -c %d /dev/zero >/tmp/x", size)).Run(t.Context()); err != nil {
+	const size = 1 << 19 // more than one reply
+	if err := m.Shell(fmt.Sprintf(`head -c %d /dev/zero | tr '\0' x >/tmp/x`, size)).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	readers := make([]*io.PipeReader, 8)
