@@ -49,7 +49,7 @@ func (s *Server) perform(ctx context.Context, d *definition, req *mcp.CallToolRe
 	defer cancel()
 	defer context.AfterFunc(ss.ended, cancel)()
 	raw := req.Params.Arguments
-	if len(raw) == 0 {
+	if len(raw) == 0 || string(raw) == "null" { // as some clients send what has none
 		raw = json.RawMessage("{}")
 	}
 	c := &call{server: s, session: ss, request: req}

@@ -10,7 +10,7 @@ import (
 type Config struct {
 	// Smolvm is the smolvm program, a path or a name to look for; MinSmolvm the oldest release that is used. Empty: any.
 	Smolvm, MinSmolvm string
-	// LocalURL is where a local service listens that is not to be started. Empty: one is looked for, and else started.
+	// LocalURL is where a local service is looked for first. Empty: in the usual places only. One is started if none is found.
 	LocalURL string
 	// RuntimeDir holds the socket, the record and the log of the service that is started, and the record of ephemeral machines, with mode
 	// 0700. Empty: no machine is on record, and those of a process that is killed are left.

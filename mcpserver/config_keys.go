@@ -28,7 +28,7 @@ func localKeys(c *Config) []configKey {
 			name: "minSmolvm", env: "SMOL_MCP_MIN_SMOLVM", def: "1.14.0", doc: "the oldest smolvm that is used; empty: any",
 			value: versionValue{&c.MinSmolvm}, emptyCounts: true,
 		},
-		{name: "localUrl", env: "SMOL_LOCAL_URL", doc: "a local service that is not to be started", value: textValue{&c.LocalURL, isLocalURL}},
+		{name: "localUrl", env: "SMOL_LOCAL_URL", doc: "where a local service is looked for first; one is started only if none is found", value: textValue{&c.LocalURL, isLocalURL}},
 		{name: "runtimeDir", env: "SMOL_MCP_RUNTIME_DIR", doc: "directory of socket, record and log, 0700", value: textValue{&c.RuntimeDir, isRuntimeDir}},
 		{name: "mountRoots", env: "SMOL_MCP_MOUNT_ROOTS", doc: "directories below which a mount's source must lie", value: pathsValue{&c.MountRoots}},
 		{name: "caFile", env: "SMOL_MCP_CA_FILE", doc: "certificates to trust on the way to the cloud", value: textValue{&c.CAFile, isCAFile}},

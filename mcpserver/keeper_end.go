@@ -57,6 +57,10 @@ func (k *keeper) endSession(ctx context.Context, ss *session) error {
 		if d.err == nil && d.claim.asked > 0 {
 			d.err = errors.New("a call that makes it is still under way")
 		}
+		if d.err == nil && !d.took && d.claim.unsure && d.target == TargetLocal {
+			delete(k.kept, d.claim.kept) // it may still come: it stays on record until it cannot, as one of a process that was killed
+			continue
+		}
 		if d.err == nil {
 			k.drop(d.claim)
 			continue

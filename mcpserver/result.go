@@ -31,6 +31,11 @@ func success(c *call, out any) (*mcp.CallToolResult, error) {
 
 // failure returns a result that is an error, and nothing but its text.
 func failure(e *ToolError) *mcp.CallToolResult {
+	if len(e.Message) > maxText { // it repeats an argument, and the client has that
+		short := *e
+		short.Message = clip(e.Message, maxText)
+		e = &short
+	}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: e.Error()}}}
 }
 

@@ -31,7 +31,7 @@ func newOptions() (*options, *flag.FlagSet) {
 	o.setting(f, "targets", "SMOL_MCP_TARGETS", "`fleets` to serve: local, cloud, both, auto")
 	o.setting(f, "toolsets", "SMOL_MCP_TOOLSETS", "`groups` of tools to list, with commas between")
 	o.setting(f, "smolvm", "SMOLVM", "smolvm `program`")
-	o.setting(f, "local-url", "SMOL_LOCAL_URL", "`address` of a local service that is not to be started")
+	o.setting(f, "local-url", "SMOL_LOCAL_URL", "`address` where a local service is looked for first")
 	o.setting(f, "runtime-dir", "SMOL_MCP_RUNTIME_DIR", "`directory` of socket, record and log")
 	f.BoolFunc("read-only", "list only tools that change nothing", func(s string) error {
 		if _, err := strconv.ParseBool(s); err != nil {
