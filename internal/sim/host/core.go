@@ -126,7 +126,13 @@ func (h *core[S]) listen() (net.Listener, error) {
 		return h.listener()
 	}
 	if h.tcp {
-		return net.Listen("tcp", h.addr.String())
+		// The last of what a killed server had may hold the port for a moment.
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			l, err := net.Listen("tcp", h.addr.String())
+			if err == nil || !time.Now().Before(end) {
+				return l, err
+			}
+		}
 	}
 	path := filepath.Join(h.dir, "s")
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a server that was killed
